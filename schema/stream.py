@@ -93,5 +93,19 @@ def read(lines: Iterable[str | bytes]) -> Iterator[dict[str, Any]]:
         raise KitError(f"the stream has {counts}, its `end` says {end.get('counts')}", "run the command again")
 
 
+def report_document(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return the records of one validation as the one document that schema `report-1` describes."""
+    found: dict[str, list[dict[str, Any]]] = {kind: [] for kind in KINDS}
+    for record in records:
+        found[record["kind"]].append(record)
+    return {
+        "schema": "report-1",
+        "start": found["start"][0],
+        "facts": found["facts"],
+        "findings": found["finding"],
+        "end": found["end"][0],
+    }
+
+
 def _refuse_constant(text: str) -> None:
     raise ValueError(f"{text} is not a number in JSON")
