@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
 
 FOLDER = Path(__file__).parent
-MAX_PROBLEMS = 8
+MAX_PROBLEMS = 12
 MAX_DEPTH = 40
 
 
@@ -37,8 +37,8 @@ def check(document: Any, name: str, where: str = "") -> None:
 
 
 def problems(document: Any, against: Draft202012Validator) -> list[str]:
-    """Return what is wrong with `document`, outermost first, each with its path; empty when it follows the schema."""
-    errors = sorted(against.iter_errors(document), key=lambda error: (len(error.absolute_path), str(error.path)))
+    """Return what is wrong with `document`, each with its path, wrong values before missing ones; else nothing."""
+    errors = sorted(against.iter_errors(document), key=lambda error: (error.validator == "required", error.json_path))
     found = [f"{error.json_path[2:] or 'top level'}: {error.message[:200]}" for error in errors[:MAX_PROBLEMS]]
     if len(errors) > MAX_PROBLEMS:
         found.append(f"and {len(errors) - MAX_PROBLEMS} more")

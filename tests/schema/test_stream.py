@@ -1,0 +1,69 @@
+import io
+import subprocess
+import sys
+
+import pytest
+
+from schema import records, sources, stream
+from schema.errors import KitError
+
+START = '{"kind":"start"}'
+SAMPLE = '{"kind":"sample"}'
+
+
+def end(**counts):
+    return stream.compact({"kind": "end", "finished_at": "2026-11-30T00:00:00Z", "counts": counts})
+
+
+def test_a_whole_stream_is_read():
+    lines = [START, SAMPLE, SAMPLE, end(start=1, sample=2)]
+
+    assert [item["kind"] for item in stream.read(lines)] == ["start", "sample", "sample", "end"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        pytest.param([], "cut off", id="an empty stream was cut off"),
+        pytest.param([START, SAMPLE], "cut off", id="a stream without end was cut off"),
+        pytest.param([SAMPLE, end(sample=1)], "out of order", id="a stream must begin with start"),
+        pytest.param([START, START, end(start=2)], "out of order", id="there is one start"),
+        pytest.param([START, end(start=1), SAMPLE], "out of order", id="nothing follows end"),
+        pytest.param([START, end(start=1, sample=1)], "its `end` says", id="a lost sample is noticed"),
+        pytest.param([START, "half a li", end(start=1)], "is not JSON", id="half a line is not JSON"),
+        pytest.param([START, "[1]", end(start=1)], "not a record", id="a list is not a record"),
+        pytest.param([START, '{"kind":"rumour"}', end(start=1)], "not a record", id="an unknown kind is not ours"),
+        pytest.param([START, '{"kind":"sample","seconds":NaN}', end()], "is not JSON", id="NaN is not JSON"),
+        pytest.param([START, "[" * 100_000, end()], "is not JSON", id="deep nesting does not crash"),
+    ],
+)
+def test_a_broken_stream_is_refused(lines, message):
+    with pytest.raises(KitError, match=message):
+        list(stream.read(lines))
+
+
+def test_what_was_written_can_be_read():
+    channel = io.StringIO()
+    writer = stream.Writer(channel)
+    writer.write_object({"kind": "start"})
+    writer.write(records.Sample(case="copy", process=0, index=0, seconds=1.0, at_s=0.0))
+    writer.write(records.End(finished_at=stream.now(), counts=dict(writer.counts)))
+
+    assert [item["kind"] for item in stream.read(channel.getvalue().splitlines())] == ["start", "sample", "end"]
+
+
+def test_noise_of_python_c_and_children_stays_out_of_the_records():
+    program = (
+        "import os, subprocess, sys\n"
+        "from schema.stream import claim_stdout\n"
+        "writer = claim_stdout()\n"
+        "print('python noise', flush=True)\n"
+        "os.write(1, b'c noise\\n')\n"
+        "subprocess.run(['echo', 'child noise'], check=True)\n"
+        "writer.write_object({'kind': 'start'})\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=sources.ROOT, check=True)
+
+    assert done.stdout == '{"kind":"start"}\n'
+    assert {"python noise", "c noise", "child noise"} <= set(done.stderr.splitlines())
