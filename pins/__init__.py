@@ -1,0 +1,1 @@
+"""What is asked for, what it resolved to, and the verified bytes it names."""

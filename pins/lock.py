@@ -1,0 +1,254 @@
+"""Read and write pins and locks. The only door to `yaml`."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from schema import documents
+from schema.canon import digest
+from schema.errors import KitError
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+PINS = Path(__file__).parent
+LOCK_SUFFIX, PIN_SUFFIX = ".lock.yaml", ".pin.yaml"
+MAX_BYTES = 16 << 20  # a hundred times the largest lock we know
+VERSIONS = frozenset({"version", "rocm", "pytorch", "python", "lock_version", "pin_version"})
+
+_BaseLoader: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml reads a lock ten times faster
+_BaseDumper: type = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+@dataclass(frozen=True)
+class Lock:
+    """One lock file. `document` follows schema lock-1 and is never changed; `sha256` is L, the digest of it."""
+
+    document: dict[str, Any] = field(repr=False)
+    sha256: str
+    path: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the lock, safe as a file name."""
+        return str(self.document["name"])
+
+    @property
+    def rocm(self) -> str:
+        """ROCm version."""
+        return str(self.document["rocm"])
+
+    @property
+    def channel(self) -> str:
+        """Where the software comes from: amd, debian, wheel, cuda, adopted."""
+        return str(self.document["channel"])
+
+    @property
+    def epoch(self) -> int:
+        """No file in the image is younger, seconds since 1970."""
+        return int(self.document["source_date_epoch"])
+
+    @property
+    def debs(self) -> list[dict[str, Any]]:
+        """Debian packages, sorted by name."""
+        return list(self.document["debs"])
+
+    @property
+    def wheels(self) -> list[dict[str, Any]]:
+        """Python wheels, sorted by name."""
+        return list(self.document["wheels"])
+
+    @property
+    def base(self) -> dict[str, Any] | None:
+        """Image by digest that is built upon, or None."""
+        base: dict[str, Any] | None = self.document["base"]
+        return base
+
+    @property
+    def gfx(self) -> tuple[str, ...]:
+        """AMD targets that the GPU binaries serve; empty for a CPU build of PyTorch."""
+        return tuple(self.document["gfx"])
+
+    @property
+    def torch_build(self) -> str:
+        """Backend that PyTorch was built for: rocm, cuda, cpu."""
+        return str(self.document["torch"]["build"])
+
+
+def from_document(document: dict[str, Any], path: Path | None = None) -> Lock:
+    """Return the lock in a parsed document; KitError unless it follows the schema and contradicts itself nowhere."""
+    documents.check(document, "lock-1", str(path or "lock"))
+    where = path.name if path else "the lock"
+    names = [deb["name"] for deb in document["debs"]]
+    if len(set(names)) != len(names):
+        raise KitError(f"{where} lists a package twice: {_first_double(names)}", "make it again with `lock`")
+    for deb in document["debs"]:
+        if ".." in deb["path"].split("/"):
+            raise KitError(f"{where}: the path of {deb['name']} leaves the archive: {deb['path']}")
+    if document["base"] is None and not document["debs"]:
+        raise KitError(f"{where} has neither a base image nor packages", "make it again with `lock`")
+    return Lock(document, digest(document), path)
+
+
+def load(path: Path | str) -> Lock:
+    """Return the lock in a file.
+
+    Raises KitError when it cannot be read, does not follow the schema, or is stale: the pin beside it has changed
+    since. A hash may be null here; `build` refuses it.
+    """
+    path = Path(path)
+    lock = from_document(read_yaml(path), path)
+    pin_path = path.with_name(path.name.removesuffix(LOCK_SUFFIX) + PIN_SUFFIX)
+    if path.name.endswith(LOCK_SUFFIX) and pin_path.exists():
+        if path.name != lock.name + LOCK_SUFFIX:
+            raise KitError(f"{path.name} calls itself {lock.name}", f"rename it to {lock.name}{LOCK_SUFFIX}")
+        pin = load_pin(pin_path)
+        if digest(pin) != lock.document["pin_sha256"]:
+            raise KitError(
+                f"{path.name} is stale: {pin_path.name} has changed since it was made",
+                f"invoke lock --pin {lock.name}",
+            )
+    return lock
+
+
+def load_pin(path: Path) -> dict[str, Any]:
+    """Return the pin in a file; KitError unless it follows schema pin-1 and its channel has what it needs."""
+    pin = read_yaml(path)
+    documents.check(pin, "pin-1", str(path))
+    if pin["channel"] == "debian" and not (pin.get("suite") and pin.get("packages")):
+        raise KitError(f"{path.name}: a pin of channel debian needs `suite` and `packages`")
+    if pin["channel"] != "debian" and "base" not in pin:
+        raise KitError(f"{path.name}: a pin of channel {pin['channel']} needs `base`, an image by digest")
+    return pin
+
+
+def load_all(folder: Path = PINS) -> list[Lock]:
+    """Return every lock of a folder, sorted by name; the first that is wrong raises KitError."""
+    return [load(path) for path in sorted(folder.glob("*" + LOCK_SUFFIX))]
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Return the mapping in a YAML file as JSON types; KitError, naming file and place, for anything else.
+
+    Doubled keys, aliases, tags, dates and unquoted versions are refused.
+    """
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise KitError(f"{path} is larger than {MAX_BYTES} bytes")
+        text = path.read_text(encoding="utf-8")
+        document = yaml.load(text, Loader=_Loader)  # noqa: S506 (a safe loader, made stricter)
+    except OSError as error:
+        raise KitError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise KitError(f"{path} is not UTF-8") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise KitError(f"{path} is not YAML as we write it: {_short(error)}") from error
+    if not isinstance(document, dict):
+        raise KitError(f"{path} is not a mapping of fields")
+    _refuse_surprises(document, path.name)
+    return document
+
+
+def dump(document: dict[str, Any]) -> str:
+    """Return YAML that reads back to the same document and is the same for the same document."""
+    text: str = yaml.dump(
+        document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=False, width=100_000
+    )
+    return text
+
+
+def write(document: dict[str, Any], path: Path, comment: str = "") -> None:
+    """Write a document as YAML, atomically; KitError when the folder cannot be written."""
+    head = "".join(f"# {line}\n" for line in comment.splitlines())
+    try:
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as part:
+            part.write(head + dump(document))
+            part.flush()
+            os.fsync(part.fileno())
+        Path(part.name).chmod(0o644)
+        Path(part.name).replace(path)
+    except OSError as error:
+        raise KitError(f"cannot write {path}: {error.strerror}") from error
+
+
+class _Loader(_BaseLoader):  # type: ignore[misc]  # the base is chosen at run time
+    """YAML without its surprises."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 (PyYAML's signature)
+        """Refuse a key that stands twice: YAML would let the last one win."""
+        keys = [key.value for key, _ in node.value]
+        if len(set(map(str, keys))) != len(keys):
+            raise yaml.constructor.ConstructorError(None, None, f"{_first_double(keys)} stands twice", node.start_mark)
+        found: dict[Hashable, Any] = super().construct_mapping(node, deep=deep)
+        return found
+
+
+class _Dumper(_BaseDumper):  # type: ignore[misc]  # the base is chosen at run time
+    """YAML in which text that begins with a digit is quoted: all versions and hashes look alike."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Write everything out."""
+        del data
+        return True
+
+    def represent_mapping(self, tag: str, mapping: Any, flow_style: bool | None = None) -> Any:  # noqa: FBT001 (PyYAML's signature)
+        """Write a mapping of scalars in one line: one package is one line of a diff."""
+        node = super().represent_mapping(tag, mapping, flow_style=flow_style)
+        if all(isinstance(value, yaml.ScalarNode) for _, value in node.value):
+            node.flow_style = True
+        return node
+
+
+def _text(dumper: Any, value: str) -> Any:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style='"' if value[:1].isdigit() else None)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def _first_double(keys: list[Any]) -> str:
+    return str(next(key for key in keys if keys.count(key) > 1))
+
+
+def _short(error: Exception) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or str(error)
+    return f"line {mark.line + 1}: {problem}" if mark else str(problem)[:200]
+
+
+def _refuse_surprises(document: Any, where: str) -> None:
+    """Walk the document; refuse aliases (a small file must not become a large one), types JSON lacks, bare versions."""
+    seen: set[int] = set()
+    below: list[tuple[str, str, Any]] = [("", "", document)]
+    while below:
+        parent, key, value = below.pop()
+        if not isinstance(value, (dict, list)):
+            _refuse_scalar(value, key, parent, where)
+            continue
+        if id(value) in seen:
+            raise KitError(f"{where}: {key} is an alias of another field", "write it out")
+        seen.add(id(value))
+        if isinstance(value, list):
+            below += [(parent, key, item) for item in value]
+            continue
+        for name in value:
+            if not isinstance(name, str):
+                raise KitError(f"{where}: the key {name!r} is not text", "put quotes around it")
+        below += [(key, name, item) for name, item in value.items()]
+
+
+def _refuse_scalar(value: Any, key: str, parent: str, where: str) -> None:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if key in VERSIONS or parent == "components":
+            raise KitError(
+                f"{where}: {key} is the number {value}, and a version is text: YAML reads 5.10 as 5.1",
+                f'put quotes around it: {key}: "..."',
+            )
+    elif value is not None and not isinstance(value, (str, bool)):
+        raise KitError(f"{where}: {key} is a {type(value).__name__}, not text", "put quotes around it")
