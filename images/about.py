@@ -1,0 +1,41 @@
+"""Say in our words what an engine's `version` and `info` answers mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from images.endpoint import Endpoint
+
+CONTAINERD_STORE = "io.containerd.snapshotter.v1"
+
+
+def describe(version: dict[str, Any], info: dict[str, Any], where: Endpoint) -> dict[str, Any]:
+    """Return {name, version, storage} as image records have it, and what access and doctor need to know besides."""
+    security = [str(item) for item in info.get("SecurityOptions") or []]
+    parts = [str(part.get("Name", "")) for part in version.get("Components") or []]
+    driver_status = dict(pair[:2] for pair in info.get("DriverStatus") or [] if len(pair) >= 2)
+    system = str(info.get("OperatingSystem") or "")
+    return {
+        "name": "podman" if any("podman" in part.lower() for part in parts) else "docker",
+        "version": str(version.get("Version", "")),
+        "storage": "containerd"
+        if driver_status.get("driver-type") == CONTAINERD_STORE
+        else str(info.get("Driver", "")),
+        "api": str(version.get("ApiVersion", "0")),
+        "address": where.url,
+        "source": where.source,
+        "remote": where.remote,
+        "rootless": any("name=rootless" in item for item in security),
+        "userns_remap": any("name=userns" in item for item in security),
+        "desktop": "docker desktop" in system.lower(),
+        "system": system,
+        "kernel": str(info.get("KernelVersion", "")),
+        "architecture": str(info.get("Architecture", "")),
+        "data_root": str(info.get("DockerRootDir", "")),
+        "memory_bytes": int(info.get("MemTotal") or 0) or None,
+        "cpus": int(info.get("NCPU") or 0) or None,
+        "oci_runtime": str(info.get("DefaultRuntime") or ""),
+        "runtimes": sorted(info.get("Runtimes") or {}),
+        "cdi": sorted(str(device.get("ID")) for device in info.get("DiscoveredDevices") or []),
+    }

@@ -1,0 +1,211 @@
+"""One command in one container, from creation to removal: nothing of it stays behind, whatever happens.
+
+create with an anonymous volume at /kit (a read-only root takes an archive nowhere else), put the cargo there, attach
+before the start (no output can be missed), start, read to the end or the deadline, wait, remove with its volume.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import threading
+import time
+from collections import deque
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from images import output
+from images.endpoint import EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from images.access import Access
+    from images.engine import Engine
+
+LABEL = "rocm-repro-kit.run"
+LAST_LINES = 20
+WAIT_S = 30.0
+KILLED = 128 + signal.SIGKILL
+
+#: What an engine says when a container does not start: pattern, our message, the one remedy.
+START_FAILURES = (
+    (r"error gathering device information.*?\"(?P<what>[^\"]+)\"", "the engine has no device {what}", "./kit doctor"),
+    (r"stat (?P<what>/dev/\S+): no such file", "the engine has no device {what}", "./kit doctor"),
+    (
+        r"unable to find group (?P<what>[^\s:]+)",
+        "the image knows no group {what}: groups go by number",
+        "use the number that `stat -c %g` prints for the device",
+    ),
+    (
+        r"could not select device driver|unresolvable CDI devices",
+        "this engine cannot hand out NVIDIA GPUs",
+        "install nvidia-container-toolkit, then: `sudo nvidia-ctk runtime configure && sudo systemctl restart docker`",
+    ),
+    (
+        r"executable file not found|exec: \"|no such file or directory|permission denied",
+        "the image cannot run this command",
+        "check the command; if it is the kit's own, the image is not the lock's: ./kit build --force",
+    ),
+)
+
+
+class DeadlineError(EngineError):
+    """The run passed its deadline and was killed."""
+
+
+class OutOfMemoryError(EngineError):
+    """The kernel killed the run for memory."""
+
+
+def run(
+    engine: Engine,
+    image: str,
+    cargo: bytes,
+    argv: list[str],
+    access: Access,
+    *,
+    deadline_s: float,
+    on_line: Callable[[bytes], None],
+    on_stderr: Callable[[str], None] | None = None,
+) -> int:
+    """Run `argv`, hand each line of stdout to `on_line` and of stderr to `on_stderr`; return the exit code.
+
+    An unfinished last line of stdout is not handed on: it was cut off.
+    DeadlineError, OutOfMemoryError and EngineError (it did not start, the engine went away) end a run otherwise;
+    what the callbacks raise passes through. In each case the container and its volume are removed.
+    """
+    sweep(engine)
+    tail: deque[str] = deque(maxlen=LAST_LINES)
+
+    def keep(line: bytes) -> None:
+        text = line.decode("utf-8", "replace").rstrip("\r")
+        tail.append(text)
+        if on_stderr:
+            on_stderr(text)
+
+    with _terminable(), _container(engine, image, argv, access, volume=bool(cargo)) as container:
+        began = time.monotonic()
+        if cargo:
+            with engine.door("put the cargo into the container"):
+                engine.slow.put_archive(container, "/kit", cargo)
+        frames = _start(engine, container, argv)
+        late = output.read(
+            frames, began + deadline_s, lambda number: _kill(engine, container, number), on_line, on_stderr=keep
+        )
+        said = "".join(f"\n  {line}" for line in tail) or " nothing"
+        if late:
+            message = f"{' '.join(argv[:3])} was killed at its deadline of {deadline_s:g} s; it said last:{said}"
+            raise DeadlineError(message, "raise the deadline, or look at what it hung on", code="deadline")
+        return _ended(engine, container, argv, said)
+
+
+@contextmanager
+def _container(engine: Engine, image: str, argv: list[str], access: Access, *, volume: bool) -> Iterator[str]:
+    """Create a container; remove it and its volume afterwards, running or not."""
+    with engine.door(f"create a container of {image}"):
+        container = engine.api.create_container(
+            image,
+            entrypoint=argv[:1],  # never the image's own: some print banners to stdout
+            command=argv[1:] or None,
+            user=access.user,
+            environment=dict(access.environment),
+            working_dir="/kit" if volume else None,
+            volumes=["/kit"] if volume else None,
+            labels={LABEL: _owner()},
+            healthcheck={"test": ["NONE"]},
+            host_config=dict(access.host_config),
+        )["Id"]
+    try:
+        yield container
+    finally:
+        _remove(engine, container)
+
+
+def _remove(engine: Engine, container: str) -> None:
+    """Remove a container and its anonymous volume. If the engine is gone, `sweep` does it another time."""
+    with suppress(EngineError), engine.door("remove the container"):
+        engine.api.remove_container(container, v=True, force=True)
+
+
+def _start(engine: Engine, container: str, argv: list[str]) -> Iterator[tuple[bytes | None, bytes | None]]:
+    """Attach, then start; EngineError with the one remedy when it does not start."""
+    try:
+        with engine.door(f"start {argv[0]}"):
+            frames: Any = engine.slow.attach(container, stdout=True, stderr=True, stream=True, demux=True)
+            engine.slow.start(container)
+    except EngineError as error:
+        raise _start_failure(error) from error
+    return iter(frames)
+
+
+def _start_failure(error: EngineError) -> EngineError:
+    for pattern, message, hint in START_FAILURES:
+        if match := re.search(pattern, error.message, re.IGNORECASE | re.DOTALL):
+            what = match.groupdict().get("what") or ""
+            return EngineError(
+                f"{message.format(what=what)} ({error.message})", hint, code="start", status=error.status
+            )
+    return EngineError(error.message, error.hint or "./kit doctor", code="start", status=error.status)
+
+
+def _kill(engine: Engine, container: str, number: signal.Signals) -> None:
+    """Send a signal; one that ended meanwhile is as good."""
+    with suppress(EngineError), engine.door("kill the container"):
+        engine.api.kill(container, number.value)
+
+
+def _ended(engine: Engine, container: str, argv: list[str], said: str) -> int:
+    """Return the exit code; OutOfMemoryError when the kernel killed it, EngineError when it never ran."""
+    command = " ".join(argv[:3])
+    with engine.door(f"learn how {command} ended", code="silent"):
+        code = int(engine.api.wait(container, timeout=WAIT_S)["StatusCode"])
+        state = engine.api.inspect_container(container)["State"]
+    if state.get("Status") == "created":  # Podman: a failed start leaves exit code 0
+        raise _start_failure(EngineError(f"cannot start {command}: {state.get('Error') or 'it never ran'}"))
+    if code == KILLED and (state.get("OOMKilled") or "OOMKilled" not in state):
+        message = f"{command} ran out of memory and was killed; it said last:{said}"
+        raise OutOfMemoryError(message, "free memory on the host, or run a smaller suite", code="memory")
+    return code
+
+
+def _owner() -> str:
+    """Name this process on this boot in this PID namespace, so that another run can see whether it still lives."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{boot} {Path('/proc/self/ns/pid').readlink()} {os.getpid()}"
+    except OSError:
+        return ""
+
+
+def sweep(engine: Engine) -> int:
+    """Remove containers whose kit process is gone (killed with SIGKILL, power cut); return how many."""
+    place, _, _ = _owner().rpartition(" ")
+    with engine.door("list containers"):
+        found = engine.api.containers(all=True, filters={"label": [LABEL]})
+    dead = 0
+    for item in found:
+        owner, _, pid = str((item.get("Labels") or {}).get(LABEL)).rpartition(" ")
+        if owner and owner == place and not Path("/proc", pid).exists():
+            _remove(engine, item["Id"])
+            dead += 1
+    return dead
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let SIGTERM end the run as Ctrl-C does, so that the container is removed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may set handlers
+        return
+
+    def stop(number: int, _frame: Any) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,75 @@
+"""Read the engine's progress streams: what was built, loaded, pulled, and the error that hides in a good answer."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from images.endpoint import EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+LAST_LINES = 15
+LOADED = re.compile(r"^Loaded image(?: ID)?: (\S+)$", re.MULTILINE)
+
+
+def built(answer: Iterable[dict[str, Any]], on_log: Callable[[str], None] | None = None) -> str:
+    """Return the id of the built image, from the stream's `aux` entry: the log's text is for people."""
+    log: deque[str] = deque(maxlen=LAST_LINES)
+    image = ""
+    unfinished = ""
+    for item in answer:
+        text = unfinished + str(item.get("stream", ""))
+        *lines, unfinished = text.split("\n")
+        for line in lines:
+            log.append(line)
+            if on_log:
+                on_log(line)
+        if "error" in item or "errorDetail" in item:
+            said = _error(item)
+            last = "\n".join(line for line in [*log, unfinished] if line.strip())
+            raise EngineError(
+                f"the build failed: {said}\nlast lines of its log:\n{last}", "mend that step, build again"
+            )
+        image = (item.get("aux") or {}).get("ID", image)
+    if not image:
+        raise EngineError("the build ended without an image", "\n".join(log))
+    return image
+
+
+def loaded(answer: Iterable[dict[str, Any]]) -> list[str]:
+    """Return the names or ids that a load announced; EngineError for `errorDetail` or layers that did not unpack."""
+    text = ""
+    for item in answer:
+        if "error" in item or "errorDetail" in item:
+            raise EngineError(f"the engine could not load the image: {_error(item)}", "build it again: ./kit build")
+        text += str(item.get("stream", ""))
+    if "error unpacking" in text.lower():  # the containerd store goes on to say that it loaded the image
+        said = next(line for line in text.splitlines() if "error unpacking" in line.lower())
+        raise EngineError(f"the engine could not load the image: {said}", "build it again: ./kit build")
+    return LOADED.findall(text)
+
+
+def pulled(answer: Iterable[dict[str, Any]], on_progress: Callable[[int, int], None] | None = None) -> None:
+    """Follow a pull to its end, summing the layers' bytes; EngineError when it failed."""
+    layers: dict[str, tuple[int, int]] = {}
+    for item in answer:
+        if "error" in item or "errorDetail" in item:
+            raise EngineError(f"the pull failed: {_error(item)}")
+        detail = item.get("progressDetail") or {}
+        if item.get("status") == "Downloading" and detail.get("total"):
+            layers[item["id"]] = (detail["current"], detail["total"])
+        elif item.get("status") in {"Download complete", "Pull complete"} and item.get("id") in layers:
+            total = layers[item["id"]][1]
+            layers[item["id"]] = (total, total)
+        else:
+            continue
+        if on_progress:
+            on_progress(sum(done for done, _ in layers.values()), sum(total for _, total in layers.values()))
+
+
+def _error(item: dict[str, Any]) -> str:
+    """Return the words of an error entry, in either of its two spellings."""
+    return str((item.get("errorDetail") or {}).get("message") or item.get("error")).strip()
