@@ -1,0 +1,107 @@
+"""Where the bytes of a lock may come from, in the order in which to ask."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from pins import archives
+from schema.errors import KitError
+
+if TYPE_CHECKING:
+    from pins.lock import Lock
+
+SNAPSHOT = "https://snapshot.debian.org/archive"  # $KIT_SNAPSHOT overrides; empty: never ask it
+SNAPSHOT_TIME = "%Y%m%dT%H%M%SZ"
+
+
+@dataclass(frozen=True)
+class Input:
+    """One file that a lock needs. `path` is where a mirror has it; `entry` is the lock's own. `size` in bytes."""
+
+    kind: str
+    sha256: str
+    size: int | None
+    path: str
+    entry: dict[str, Any] = field(compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """File name, for people."""
+        return self.path.rpartition("/")[2]
+
+
+@dataclass(frozen=True)
+class Place:
+    """One address of one file: a URL, or a path. `source` names who is asked, so that a dead one is asked once."""
+
+    source: str
+    address: str
+
+
+def inputs(lock: Lock) -> list[Input]:
+    """Return the files that a lock needs, in its order; KitError when a hash is not known."""
+    found = [Input("deb", deb["sha256"], deb["size"], deb["path"], deb) for deb in lock.debs]
+    found += [Input("wheel", wheel["sha256"], wheel["size"], f"wheels/{wheel['file']}", wheel) for wheel in lock.wheels]
+    unresolved = [item.name for item in found if item.sha256 is None]
+    if unresolved:
+        raise KitError(
+            f"{lock.name} has no sha256 for {', '.join(unresolved[:5])}: nothing is fetched without one",
+            "find the published hash and put it into the lock",
+        )
+    for item in found:
+        if ".." in item.path.split("/") or item.path.startswith("/"):
+            raise KitError(f"{lock.name}: the path {item.path} leaves its archive")
+    return found
+
+
+class Sources:
+    """The places to ask on this host: KIT_SOURCE, the archives of its apt, Debian's snapshot service."""
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self.given = os.environ.get("KIT_SOURCE", "").strip()
+        self.snapshot = os.environ.get("KIT_SNAPSHOT", SNAPSHOT).rstrip("/")
+        self.archives = archives.find(root)
+        if self.given.startswith("oci://"):
+            raise KitError("KIT_SOURCE=oci://... cannot be read yet", "set KIT_SOURCE to a folder or a web address")
+        if self.given and not _is_web(self.given) and not Path(self.given).is_dir():
+            raise KitError(f"KIT_SOURCE={self.given} is neither a folder nor a web address", "correct or unset it")
+
+    def places(self, item: Input) -> list[Place]:
+        """Return where to ask for one file, best first. A wheel's indexes are pip's business: see `pins.wheels`."""
+        found = [Place("KIT_SOURCE", _join(self.given, item.path))] if self.given else []
+        if item.kind == "deb":
+            archive = item.entry["archive"]
+            found += [Place(uri, _join(uri, item.path)) for uri in self.archives[archive]]
+            if self.snapshot:
+                found += [
+                    Place(self.snapshot, _join(f"{self.snapshot}/{archive}/{time}", item.path))
+                    for time in _times(item.entry["snapshot"])
+                ]
+        return found
+
+
+def _times(recorded: str) -> list[str]:
+    """Return the times to ask the snapshot service for.
+
+    The recorded one is the date of a signed index; the service, which takes the archive some times a day, may have
+    taken that state only after it.
+    """
+    time = datetime.strptime(recorded, SNAPSHOT_TIME).replace(tzinfo=timezone.utc)
+    return [recorded, (time + timedelta(days=1)).strftime(SNAPSHOT_TIME)]
+
+
+def _is_web(address: str) -> bool:
+    return address.startswith(("http://", "https://"))
+
+
+def _join(base: str, path: str) -> str:
+    if _is_web(base):
+        return f"{base.rstrip('/')}/{quote(path, safe='/+~')}"
+    if base.startswith("file:"):
+        base = base.removeprefix("file:").removeprefix("//")
+    return str(Path(base) / path)

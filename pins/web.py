@@ -1,0 +1,145 @@
+"""Ask web servers for files, keeping connections open, through the proxy and with the certificates of the host."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import ssl
+import threading
+import urllib.request
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, unquote, urljoin, urlsplit
+
+if TYPE_CHECKING:
+    from http.client import HTTPConnection, HTTPResponse
+
+MAX_REDIRECTS = 5
+MAX_RETRY_AFTER_S = 30.0
+HEADERS = {"User-Agent": "rocm-repro-kit", "Accept-Encoding": "identity"}
+
+
+class RefusedError(Exception):
+    """The server does not have the file, and asking again will not help."""
+
+
+class LaterError(Exception):
+    """The server may have it later. `unreachable`: it did not answer at all. `after_s`: when it asks to be asked."""
+
+    def __init__(self, message: str, *, unreachable: bool = False, after_s: float = 0) -> None:
+        super().__init__(message)
+        self.unreachable, self.after_s = unreachable, after_s
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The body of one answer. It begins at byte `start` of a file of `size` bytes (None: the server did not say)."""
+
+    response: HTTPResponse
+    start: int
+    size: int | None
+
+
+class Client:
+    """One per fetch. Threads share it; each has connections of its own."""
+
+    def __init__(self, timeout_s: float = 30) -> None:
+        self.timeout_s = timeout_s
+        self.proxies = urllib.request.getproxies()
+        self.local = threading.local()
+        self.tls = ssl.create_default_context()  # SSL_CERT_FILE and SSL_CERT_DIR are respected
+
+    def get(self, url: str, start: int = 0) -> Answer:
+        """Ask for `url` from byte `start` on. Raises RefusedError or LaterError.
+
+        Read the body to its end, or call `forget`: only then can the connection be used again.
+        """
+        for _ in range(MAX_REDIRECTS):
+            response = self._ask(urlsplit(url), start)
+            if response.status not in {301, 302, 303, 307, 308}:
+                return _judge(response, start)
+            target = urljoin(url, response.headers.get("Location", ""))
+            response.read()
+            if urlsplit(target).scheme not in {"https", urlsplit(url).scheme}:
+                raise RefusedError(f"redirected to {target[:200]}")
+            url = target
+        raise RefusedError(f"more than {MAX_REDIRECTS} redirects")
+
+    def forget(self) -> None:
+        """Close this thread's connections: an answer was left unread."""
+        for connection in self._connections().values():
+            connection.close()
+        self._connections().clear()
+
+    def _ask(self, url: SplitResult, start: int) -> HTTPResponse:
+        headers = dict(HEADERS)
+        if start:
+            headers["Range"] = f"bytes={start}-"
+        key = (url.scheme, url.netloc)
+        fresh = key not in self._connections()
+        try:
+            connection, target, more = self._connection(url)
+            connection.request("GET", target, headers=headers | more)
+            return connection.getresponse()
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            self.forget()
+            if not fresh and not isinstance(error, TimeoutError):
+                return self._ask(url, start)  # the server had closed an idle connection
+            words = "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
+            raise LaterError(words, unreachable=True) from error
+
+    def _connections(self) -> dict[tuple[str, str], HTTPConnection]:
+        if not hasattr(self.local, "connections"):
+            self.local.connections = {}
+        found: dict[tuple[str, str], HTTPConnection] = self.local.connections
+        return found
+
+    def _connection(self, url: SplitResult) -> tuple[HTTPConnection, str, dict[str, str]]:
+        """Return a connection for `url`, what to ask it for, and headers that its proxy needs."""
+        path = (url.path or "/") + (f"?{url.query}" if url.query else "")
+        proxy = None
+        if not urllib.request.proxy_bypass(url.hostname or ""):
+            text = self.proxies.get(url.scheme)
+            proxy = urlsplit(text if "//" in text else f"//{text}") if text else None
+        login = _login(proxy)
+        target = f"http://{url.netloc}{path}" if proxy and url.scheme == "http" else path
+        held = self._connections().get((url.scheme, url.netloc))
+        if held is None:
+            server = proxy or url
+            default = 3128 if proxy else None
+            if url.scheme == "https":
+                held = http.client.HTTPSConnection(
+                    server.hostname or "", server.port or default, timeout=self.timeout_s, context=self.tls
+                )
+                if proxy:
+                    held.set_tunnel(url.hostname or "", url.port or 443, headers=login)
+            else:
+                held = http.client.HTTPConnection(server.hostname or "", server.port or default, timeout=self.timeout_s)
+            self._connections()[url.scheme, url.netloc] = held
+        return held, target, login if proxy and url.scheme == "http" else {}
+
+
+def _login(proxy: SplitResult | None) -> dict[str, str]:
+    if not proxy or not proxy.username:
+        return {}
+    pair = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+    return {"Proxy-Authorization": "Basic " + base64.b64encode(pair.encode()).decode()}
+
+
+def _judge(response: HTTPResponse, start: int) -> Answer:
+    status = response.status
+    if status == 200:  # a server without ranges begins at the beginning
+        return Answer(response, 0, response.length)
+    if status == 206:
+        span, _, total = response.headers.get("Content-Range", "").removeprefix("bytes ").partition("/")
+        if span.startswith(f"{start}-"):
+            return Answer(response, start, int(total) if total.isdigit() else None)
+        words = "answered with another range"
+    else:
+        words = f"HTTP {status} {response.reason}"[:100]
+    response.read(1 << 16)
+    response.close()
+    if status in {408, 425, 429} or status >= 500:
+        after = response.headers.get("Retry-After", "")
+        raise LaterError(words, after_s=min(float(after), MAX_RETRY_AFTER_S) if after.isdigit() else 0)
+    raise RefusedError(words)
