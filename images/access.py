@@ -1,20 +1,250 @@
-"""How devices reach a container, with the least privilege that works: a table of backends."""
+"""How devices reach a container, with the least privilege that works: one table of backends.
+
+Always: no network, no capability, no new privileges, a read-only root with `exec` tmpfs for /tmp and caches (hipcc,
+Triton and Inductor run what they write there), limits on memory and processes, the engine's default seccomp profile, a
+user who is not root. Devices are added to that, by path, with the numeric group of each node and nothing more.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import shlex
+import stat
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from schema.errors import KitError
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+USER = "65532:65532"  # in no image's passwd: what works for it works for any user
+ROOT_USER = "0:0"
+AMD_VENDOR = "0x1002"
+MIB, GIB = 1 << 20, 1 << 30
+
+#: A user that the image does not know has no home and no name: torch asks for both.
+ENVIRONMENT = {
+    "HOME": "/cache",
+    "USER": "kit",
+    "LOGNAME": "kit",
+    "TMPDIR": "/tmp",  # noqa: S108 -- the container's own tmpfs
+    "XDG_CACHE_HOME": "/cache",
+    "TORCHINDUCTOR_CACHE_DIR": "/cache/inductor",
+    "TRITON_CACHE_DIR": "/cache/triton",
+    "MIOPEN_USER_DB_PATH": "/cache/miopen",
+    "MIOPEN_CUSTOM_CACHE_DIR": "/cache/miopen-kernels",
+    "PYTHONPATH": "/kit",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+
+
+@dataclass(frozen=True)
+class Devices:
+    """What a backend needs of the host: nodes as (host path, container path), groups, requests, and who opens them."""
+
+    nodes: tuple[tuple[str, str], ...] = ()
+    groups: tuple[str, ...] = ()
+    requests: tuple[Mapping[str, Any], ...] = ()
+    user: str = USER
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Access:
-    """What a container may use. Filled in by `access()`."""
+    """What one container may use, in bytes where sizes are meant; `notes` say what is more than the least, and why."""
 
     backend: str
-    host_config: Mapping[str, Any] = field(default_factory=dict)
-    user: str = "65532:65532"
-    environment: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    devices: Devices
+    memory_bytes: int
+    processes: int
+    environment: Mapping[str, str]
+    program: str = "docker"
+
+    @property
+    def user(self) -> str:
+        """Numeric user and group."""
+        return self.devices.user
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know about this access."""
+        return self.devices.notes
+
+    @property
+    def shared_bytes(self) -> int:
+        """Size of /dev/shm: collectives need more than the engine's 64 MiB."""
+        return min(self.memory_bytes // 4, 16 * GIB)
+
+    @property
+    def tmpfs(self) -> dict[str, str]:
+        """Writable places, counted within the memory limit."""
+        options = f"rw,exec,nosuid,nodev,mode=1777,size={self.memory_bytes // 4}"
+        return {"/tmp": options, "/cache": options}  # noqa: S108 -- a mount point in the container
+
+    @property
+    def host_config(self) -> dict[str, Any]:
+        """The engine API's words for all this. `docker_run_line` says the same in the client's."""
+        return {
+            "NetworkMode": "none",
+            "CapDrop": ["ALL"],
+            "SecurityOpt": ["no-new-privileges"],
+            "ReadonlyRootfs": True,
+            "Tmpfs": self.tmpfs,
+            "Memory": self.memory_bytes,
+            "MemorySwap": self.memory_bytes,  # no swap on top: a figure measured while swapping is none
+            "PidsLimit": self.processes,
+            "ShmSize": self.shared_bytes,
+            "Ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
+            "LogConfig": {
+                "Type": "none",
+                "Config": {},
+            },  # the stream is read live; a million samples need no second copy
+            "Devices": [
+                {"PathOnHost": host, "PathInContainer": inside, "CgroupPermissions": "rw"}
+                for host, inside in self.devices.nodes
+            ],
+            "GroupAdd": list(self.devices.groups),
+            "DeviceRequests": [dict(request) for request in self.devices.requests],
+        }
+
+
+def access(
+    backend: str,
+    about: Mapping[str, Any],
+    *,
+    chosen: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+    root: Path = Path("/"),
+) -> Access:
+    """Return what a container of `backend` gets on the engine that `about` describes.
+
+    `chosen` narrows the devices: names of render nodes (`renderD128`) for rocm, indexes or UUIDs for cuda.
+    `root` is where device nodes are looked for, for tests. KitError when a node that is needed is missing.
+    """
+    total = about.get("memory_bytes") or 4 * GIB
+    memory = max(total - max(total // 10, GIB), GIB // 2) // MIB * MIB  # the rest keeps the host alive
+    return Access(
+        backend=backend,
+        devices=ACCESS[backend](about, tuple(chosen), root),
+        memory_bytes=memory,
+        processes=max(4096, 128 * (about.get("cpus") or 1)),
+        environment=ENVIRONMENT | dict(environment or {}),
+        program=str(about.get("name") or "docker"),
+    )
+
+
+def _rocm(about: Mapping[str, Any], chosen: tuple[str, ...], root: Path) -> Devices:
+    """/dev/kfd and the render nodes of the chosen GPUs, or a CDI device where the engine offers all of them as one."""
+    if "amd.com/gpu=all" in about.get("cdi", ()) and not chosen and elsewhere(about):
+        return Devices(requests=(_cdi("amd.com/gpu=all"),), user=ROOT_USER, notes=(_FAR,))
+    if elsewhere(about):
+        names = [f"/dev/dri/{name}" for name in chosen] or ["/dev/dri"]
+        return Devices(tuple((name, name) for name in ["/dev/kfd", *names]), user=ROOT_USER, notes=(_FAR,))
+    kfd = root / "dev/kfd"
+    nodes = [root / "dev/dri" / name for name in chosen] or render_nodes(root)
+    missing = [f"/{path.relative_to(root)}" for path in [kfd, *nodes] if not path.exists()]
+    if missing or not nodes:
+        raise KitError(f"this host has no {', '.join(missing) or '/dev/dri/renderD*'}", "./kit doctor says why")
+    pairs = tuple((str(path), f"/{path.relative_to(root)}") for path in [kfd, *nodes])
+    return _opened_by(about, [kfd, *nodes], pairs)
+
+
+def _cuda(about: Mapping[str, Any], chosen: tuple[str, ...], root: Path) -> Devices:
+    """A device request: NVIDIA's own hook brings the nodes and the driver's libraries. Nobody needs /dev/kfd here."""
+    kinds = [f"nvidia.com/gpu={name}" for name in chosen or ("all",)]
+    nvidia = [root / "dev" / name for name in ("nvidiactl", "nvidia-uvm")]
+    opened = _opened_by(about, [] if elsewhere(about) else [path for path in nvidia if path.exists()], ())
+    if set(kinds) <= set(about.get("cdi", ())):
+        request: dict[str, Any] = _cdi(*kinds)
+    else:
+        request = {"Driver": "", "Capabilities": [["gpu"]]}
+        request |= {"Count": 0, "DeviceIDs": list(chosen)} if chosen else {"Count": -1}
+    return Devices(groups=opened.groups, requests=(request,), user=opened.user, notes=opened.notes)
+
+
+def _cpu(_about: Mapping[str, Any], _chosen: tuple[str, ...], _root: Path) -> Devices:
+    """Nothing."""
+    return Devices()
+
+
+#: Equal, by a test, to the schema's backends and to `validate.backends`.
+ACCESS: dict[str, Callable[[Mapping[str, Any], tuple[str, ...], Path], Devices]] = {
+    "rocm": _rocm,
+    "cuda": _cuda,
+    "cpu": _cpu,
+}
+_FAR = "the engine's devices cannot be judged from here: the user inside is root, without any capability"
+_ROOTLESS = "rootless engine: host groups do not exist inside; the user inside is root, which is you outside"
+
+
+def elsewhere(about: Mapping[str, Any]) -> bool:
+    """Say whether the engine runs on another kernel, so that this host's nodes and groups mean nothing to it."""
+    return bool(about.get("remote") or about.get("desktop"))
+
+
+def render_nodes(root: Path) -> list[Path]:
+    """Return the render nodes of AMD GPUs; one whose maker cannot be read counts, another maker's does not."""
+    found = []
+    for node in sorted((root / "dev/dri").glob("renderD*"), key=lambda path: (len(path.name), path.name)):
+        try:
+            vendor = (root / "sys/class/drm" / node.name / "device/vendor").read_text(encoding="ascii").strip()
+        except OSError:
+            vendor = AMD_VENDOR
+        if vendor == AMD_VENDOR:
+            found.append(node)
+    return found
+
+
+def _opened_by(about: Mapping[str, Any], nodes: Sequence[Path], pairs: tuple[tuple[str, str], ...]) -> Devices:
+    """Find out who can open the nodes: any user, members of their numeric groups, or only their owner."""
+    if about.get("rootless") and nodes:
+        keep = about.get("name") == "podman" and about.get("oci_runtime") == "crun"
+        return Devices(pairs, ("keep-groups",) if keep else (), user=ROOT_USER, notes=(_ROOTLESS,))
+    groups, user, notes = set(), USER, []
+    for node in nodes:
+        facts = node.stat()
+        if facts.st_mode & 0o006 == stat.S_IROTH | stat.S_IWOTH:
+            continue
+        if facts.st_mode & 0o060 == stat.S_IRGRP | stat.S_IWGRP:
+            groups.add(facts.st_gid)
+        else:
+            user = f"{facts.st_uid}:{facts.st_gid}"
+            notes.append(f"{node} is open to its owner alone: the user inside is {user}")
+    return Devices(pairs, tuple(str(group) for group in sorted(groups)), user=user, notes=tuple(notes))
+
+
+def _cdi(*names: str) -> dict[str, Any]:
+    return {"Driver": "cdi", "Count": 0, "DeviceIDs": list(names)}
+
+
+def docker_run_line(access: Access, image: str, argv: Sequence[str], *, cargo: Path | None = None) -> str:
+    """Return a command that a person can paste into a shell: the same container, with the `cargo` tar on its stdin.
+
+    The archive is unpacked inside, into a tmpfs, so that the line works with remote engines and under SELinux too.
+    """
+    flags = ["--rm", "--interactive", "--network=none", "--cap-drop=ALL", "--security-opt=no-new-privileges"]
+    flags += ["--read-only", *(f"--tmpfs={place}:{options}" for place, options in access.tmpfs.items())]
+    flags += [f"--memory={access.memory_bytes}", f"--memory-swap={access.memory_bytes}"]
+    flags += [f"--pids-limit={access.processes}", f"--shm-size={access.shared_bytes}", "--ulimit=core=0"]
+    flags += ["--log-driver=none", "--no-healthcheck", f"--user={access.user}"]
+    flags += [f"--group-add={group}" for group in access.devices.groups]
+    flags += [f"--device={host}:{inside}:rw" for host, inside in access.devices.nodes]
+    for request in access.devices.requests:
+        flags += _request_flags(request)
+    flags += [f"--env={name}={value}" for name, value in access.environment.items()]
+    command, end = list(argv), ""
+    if cargo:
+        flags += ["--tmpfs=/kit:rw,nosuid,nodev,mode=1777", "--workdir=/kit"]
+        command = ["sh", "-c", 'tar -xof - && exec "$@"', "sh", *argv]
+        end = f" < {shlex.quote(str(cargo))}"
+    flags.append(f"--entrypoint={command[0]}")
+    words = [f"{access.program} run", *(shlex.quote(flag) for flag in flags), shlex.quote(image)]
+    return " \\\n  ".join([*words, shlex.join(command[1:]) + end])
+
+
+def _request_flags(request: Mapping[str, Any]) -> list[str]:
+    names = list(request.get("DeviceIDs") or ())
+    if request["Driver"] == "cdi":
+        return [f"--device={name}" for name in names]
+    return [f'--gpus="device={",".join(names)}"' if names else "--gpus=all"]

@@ -91,10 +91,10 @@ def run(
         if cargo:
             with engine.door("put the cargo into the container"):
                 engine.slow.put_archive(container, "/kit", cargo)
-        frames = _start(engine, container, argv)
-        late = output.read(
-            frames, began + deadline_s, lambda number: _kill(engine, container, number), on_line, on_stderr=keep
-        )
+        with _started(engine, container, argv) as frames:
+            late = output.read(
+                frames, began + deadline_s, lambda number: _kill(engine, container, number), on_line, on_stderr=keep
+            )
         said = "".join(f"\n  {line}" for line in tail) or " nothing"
         if late:
             message = f"{' '.join(argv[:3])} was killed at its deadline of {deadline_s:g} s; it said last:{said}"
@@ -130,15 +130,30 @@ def _remove(engine: Engine, container: str) -> None:
         engine.api.remove_container(container, v=True, force=True)
 
 
-def _start(engine: Engine, container: str, argv: list[str]) -> Iterator[tuple[bytes | None, bytes | None]]:
-    """Attach, then start; EngineError with the one remedy when it does not start."""
+@contextmanager
+def _started(engine: Engine, container: str, argv: list[str]) -> Iterator[Iterator[tuple[bytes | None, bytes | None]]]:
+    """Attach, then start; EngineError with the one remedy when it does not start. Close the connection afterwards."""
+    frames: Any = None
     try:
         with engine.door(f"start {argv[0]}"):
-            frames: Any = engine.slow.attach(container, stdout=True, stderr=True, stream=True, demux=True)
+            frames = engine.slow.attach(container, stdout=True, stderr=True, stream=True, demux=True)
             engine.slow.start(container)
     except EngineError as error:
+        _hang_up(frames)
         raise _start_failure(error) from error
-    return iter(frames)
+    try:
+        yield frames
+    finally:
+        _hang_up(frames)
+
+
+def _hang_up(frames: Any) -> None:
+    """Close an attached connection; the SDK shuts such a stream down but leaves its socket to chance."""
+    if frames is not None:
+        with suppress(Exception):
+            frames.close()
+        with suppress(Exception):
+            frames._response.close()  # noqa: SLF001 -- nothing public reaches it
 
 
 def _start_failure(error: EngineError) -> EngineError:

@@ -39,6 +39,11 @@ class Engine:
         """Guard talk to the engine: what fails inside is an EngineError that says `what` could not be done."""
         return door(what, code=code)
 
+    def close(self) -> None:
+        """Close the connections."""
+        self.api.close()
+        self.slow.close()
+
     def about(self) -> dict[str, Any]:
         """Return what the engine says of itself; the first three keys are those of an image record's `engine`."""
         return dict(self.description)

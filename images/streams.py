@@ -28,6 +28,7 @@ def built(answer: Iterable[dict[str, Any]], on_log: Callable[[str], None] | None
             if on_log:
                 on_log(line)
         if "error" in item or "errorDetail" in item:
+            deque(answer, maxlen=0)  # read to the end, so that the connection can be used again
             said = _error(item)
             last = "\n".join(line for line in [*log, unfinished] if line.strip())
             raise EngineError(
@@ -44,6 +45,7 @@ def loaded(answer: Iterable[dict[str, Any]]) -> list[str]:
     text = ""
     for item in answer:
         if "error" in item or "errorDetail" in item:
+            deque(answer, maxlen=0)
             raise EngineError(f"the engine could not load the image: {_error(item)}", "build it again: ./kit build")
         text += str(item.get("stream", ""))
     if "error unpacking" in text.lower():  # the containerd store goes on to say that it loaded the image
@@ -57,6 +59,7 @@ def pulled(answer: Iterable[dict[str, Any]], on_progress: Callable[[int, int], N
     layers: dict[str, tuple[int, int]] = {}
     for item in answer:
         if "error" in item or "errorDetail" in item:
+            deque(answer, maxlen=0)
             raise EngineError(f"the pull failed: {_error(item)}")
         detail = item.get("progressDetail") or {}
         if item.get("status") == "Downloading" and detail.get("total"):

@@ -1,0 +1,191 @@
+"""The host's side of one run: take the stream in, hold every line against the schema, keep it as it comes."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from typing import IO, TYPE_CHECKING, Any, final
+
+from images.access import access as grant
+from images.cargo import pack
+from schema import documents, samples
+from schema import stream as streams
+from schema.errors import KitError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from images.access import Access
+    from images.engine import Engine
+    from pins.lock import Lock
+
+DOCUMENTS = {"validate": "report-1", "benchmarks": "results-1"}
+AGAIN = "run the command again"
+LAST_LINES = 20
+
+
+def stream(
+    engine: Engine,
+    image: Mapping[str, Any],
+    lock: Lock,
+    module: str,
+    argv: list[str],
+    *,
+    backend: str,
+    out_path: Path,
+    on_record: Callable[[dict[str, Any]], None] | None = None,
+    on_stderr: Callable[[str], None] | None = None,
+    extra: Mapping[str, bytes] | None = None,
+    access: Access | None = None,
+    deadline_s: float = 3600,
+) -> list[dict[str, Any]]:
+    """Run `python3 -m MODULE ARGV` in the image; return its records and leave them, byte for byte, in `out_path`.
+
+    Until `end` they are in `<out_path>.part`. A run that is cut off (crash, deadline, memory, Ctrl-C) or that says
+    something wrong leaves them in `<out_path>.partial` and an older `out_path` as it was; KitError says so.
+    """
+    cargo, sources_sha256 = pack(lock.document, context_of(image, lock, backend), extra)
+    sent = {
+        "document": DOCUMENTS[module],
+        "runtime": "container",
+        "backend": backend,
+        "image_id": image["image_id"],
+        "lock_sha256": lock.sha256,
+        "cargo_sha256": sources_sha256,
+    }
+    access = access or grant(backend, engine.about())
+    tail: deque[str] = deque(maxlen=LAST_LINES)
+
+    def said(line: str) -> None:
+        tail.append(line)
+        if on_stderr:
+            on_stderr(line)
+
+    with Intake(out_path, sent, on_record) as intake:
+        code = engine.run(
+            str(image["engine_id"]),
+            cargo,
+            ["python3", "-m", module, *argv],
+            access,
+            deadline_s=deadline_s,
+            on_line=intake.take,
+            on_stderr=said,
+        )
+        last = "".join(f"\n  {line}" for line in tail) or " nothing"
+        intake.finish(f"{module} ended with exit code {code} and no `end`; it said last:{last}")
+    return intake.records
+
+
+def context_of(image: Mapping[str, Any], lock: Lock, backend: str) -> dict[str, Any]:
+    """Return context.json: what the code inside cannot know by itself, and repeats in its `start`."""
+    return {
+        "runtime": "container",
+        "backend": backend,
+        "image_id": image["image_id"],
+        "lock_sha256": lock.sha256,
+    }
+
+
+@final
+class Intake:
+    """A stream coming in: checks each line, appends it to the file, and renames the file when the stream is whole."""
+
+    def __init__(
+        self, path: Path, sent: Mapping[str, Any], on_record: Callable[[dict[str, Any]], None] | None = None
+    ) -> None:
+        self.path = path
+        self.part = path.with_name(path.name + ".part")
+        self.partial = path.with_name(path.name + ".partial")
+        self.sent = dict(sent)
+        self.on_record = on_record
+        self.records: list[dict[str, Any]] = []
+        self.counts: dict[str, int] = {}
+        self.whole = False
+        self.file: IO[bytes]
+
+    def __enter__(self) -> Intake:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.file = self.part.open("wb")
+        except OSError as error:
+            raise KitError(f"cannot write {self.part}: {error.strerror}", "free space, or set KIT_OUT") from error
+        return self
+
+    def take(self, line: bytes) -> None:
+        """Take one line; KitError, naming it, when it is not what may come here."""
+        number = len(self.records) + 1
+        item = self._parsed(line, number)
+        self._in_order(item, number)
+        try:
+            self.file.write(line + b"\n")
+            self.file.flush()  # a crash at sample 40 leaves 39
+        except OSError as error:
+            raise KitError(f"cannot write {self.part}: {error.strerror}", "free space, or set KIT_OUT") from error
+        self.records.append(item)
+        if item["kind"] != "end":
+            self.counts[item["kind"]] = self.counts.get(item["kind"], 0) + 1
+        if self.on_record:
+            self.on_record(item)
+
+    def _parsed(self, line: bytes, number: int) -> dict[str, Any]:
+        if samples.quick(line):  # exactly what we write, so nothing is hidden by a plain parser
+            return streams.parse_line(line, number)
+        where = f"line {number} of the stream"
+        item = documents.parse_json(line, where)
+        kind = item.get("kind") if isinstance(item, dict) else None
+        if documents.depth(item) > documents.MAX_DEPTH:
+            raise KitError(f"{where} is nested deeper than {documents.MAX_DEPTH}", AGAIN)
+        name, pointer = _DEFINITIONS.get((self.sent["document"], str(kind)), ("", ""))
+        if not name:
+            raise KitError(f"{where} is not a record of {self.sent['document']}: {line[:80]!r}", AGAIN)
+        fault = samples.fault(item) if kind in {"sample", "telemetry"} else ""
+        if kind not in {"sample", "telemetry"}:
+            fault = "; ".join(documents.problems(item, documents.validator(name, pointer)))
+        if fault:
+            raise KitError(f"{where} ({kind}) does not follow schema {name}: {fault}", AGAIN)
+        return dict(item)
+
+    def _in_order(self, item: dict[str, Any], number: int) -> None:
+        kind = item["kind"]
+        if (number == 1) != (kind == "start") or (self.records and self.records[-1]["kind"] == "end"):
+            raise KitError(f"line {number}: {kind} is out of order", "the stream must be start, records, end")
+        if kind == "start":
+            for key, value in self.sent.items():
+                if item[key] != value:
+                    raise KitError(f"the run says {key} {item[key]!r}, what was sent is {value!r}", AGAIN)
+        if kind == "end" and item["counts"] != self.counts:
+            raise KitError(f"the stream has {self.counts}, its `end` says {item['counts']}", AGAIN)
+
+    def finish(self, otherwise: str) -> None:
+        """Give the file its name if the stream is whole; KitError with the reason `otherwise` when it was cut off."""
+        if not self.records or self.records[-1]["kind"] != "end":
+            raise KitError(otherwise, AGAIN)
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        self.part.replace(self.path)
+        self.whole = True
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
+        self.file.close()
+        if self.whole:
+            return
+        if not self.records:
+            self.part.unlink()
+            return
+        self.part.replace(self.partial)
+        if isinstance(error, KitError):
+            error.message += f"\nthe {len(self.records)} records that came are kept in {self.partial}"
+
+
+_DEFINITIONS = {
+    ("report-1", "start"): ("report-1", "#/$defs/start"),
+    ("report-1", "facts"): ("report-1", "#/$defs/facts"),
+    ("report-1", "finding"): ("report-1", "#/$defs/finding"),
+    ("report-1", "end"): ("report-1", "#/$defs/end"),
+    ("results-1", "start"): ("report-1", "#/$defs/start"),
+    ("results-1", "sample"): ("results-1", "#/$defs/sample"),
+    ("results-1", "process"): ("results-1", "#/$defs/process"),
+    ("results-1", "telemetry"): ("results-1", "#/$defs/telemetry"),
+    ("results-1", "end"): ("report-1", "#/$defs/end"),
+}
