@@ -17,6 +17,9 @@ from schema.errors import KitError
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from pins.choice import Choice
+    from pins.host import Host
+
 PINS = Path(__file__).parent
 LOCK_SUFFIX, PIN_SUFFIX = ".lock.yaml", ".pin.yaml"
 MAX_BYTES = 16 << 20  # a hundred times the largest lock we know
@@ -131,6 +134,13 @@ def load_pin(path: Path) -> dict[str, Any]:
 def load_all(folder: Path = PINS) -> list[Lock]:
     """Return every lock of a folder, sorted by name; the first that is wrong raises KitError."""
     return [load(path) for path in sorted(folder.glob("*" + LOCK_SUFFIX))]
+
+
+def find(host: Host, *, rocm: str = "", channel: str = "", lock: str = "", folder: Path = PINS) -> Choice:
+    """Return the lock to use on `host` and why: the rules are those of `pins.choice`."""
+    from pins import choice  # it stands on this module
+
+    return choice.find(host, rocm=rocm, channel=channel, lock=lock, folder=folder)
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
