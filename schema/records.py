@@ -48,6 +48,20 @@ MEASURED = (
 )
 
 
+_FAILED = frozenset({"fail", "error", "invalid", "out_of_memory", "timeout", "killed", "failed"})
+_NOT_APPLICABLE = frozenset({"skip", "unsupported"})
+
+
+def exit_code(statuses: list[str]) -> int:
+    """Return the exit code that findings or processes of these statuses deserve.
+
+    0 all well, warnings included; 1 something failed; 2 nothing applied: nothing but skips is not a pass.
+    """
+    if _FAILED & set(statuses):
+        return 1
+    return 0 if set(statuses) - _NOT_APPLICABLE else 2
+
+
 def unknown(reason: str) -> dict[str, str]:
     """Say that a value is not known, and why. Never a zero, never "N/A"."""
     return {"unknown": reason}

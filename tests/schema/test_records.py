@@ -1,3 +1,5 @@
+import pytest
+
 from schema import documents, records
 
 
@@ -54,3 +56,29 @@ def test_a_finding_that_does_not_pass_must_give_a_reason():
 
 def test_unknown_is_a_value_with_a_reason():
     assert records.unknown("amd-smi printed N/A") == {"unknown": "amd-smi printed N/A"}
+
+
+@pytest.mark.parametrize(
+    ("statuses", "code"),
+    [
+        pytest.param(["pass", "warn", "skip"], 0, id="a warning is no failure"),
+        pytest.param(["ok", "throttled", "not_converged", "unsupported"], 0, id="a marked figure is a figure"),
+        pytest.param(["pass", "fail"], 1, id="one failure fails all"),
+        pytest.param(["pass", "error"], 1, id="a check that broke fails"),
+        pytest.param(["ok", "invalid"], 1, id="a wrong result fails"),
+        pytest.param(["ok", "timeout"], 1, id="a hang fails"),
+        pytest.param(["skip", "unsupported"], 2, id="nothing but skips is not a pass"),
+        pytest.param([], 2, id="nothing at all is not a pass"),
+    ],
+)
+def test_the_exit_code_says_whether_all_is_well(statuses, code):
+    assert records.exit_code(statuses) == code
+
+
+def test_every_status_has_a_place_in_the_exit_code():
+    statuses = {*records.FindingStatus, *records.SampleStatus}
+
+    assert {records.exit_code([status.value]) for status in statuses} == {0, 1, 2}
+    assert {status.value for status in records.MEASURED} == {
+        status.value for status in records.SampleStatus if records.exit_code([status.value]) == 0
+    }
