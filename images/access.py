@@ -235,8 +235,9 @@ def docker_run_line(access: Access, image: str, argv: Sequence[str], *, cargo: P
     flags += [f"--env={name}={value}" for name, value in access.environment.items()]
     command, end = list(argv), ""
     if cargo:
-        flags += ["--tmpfs=/kit:rw,nosuid,nodev,mode=1777", "--workdir=/kit"]
-        command = ["sh", "-c", 'tar -xof - && exec "$@"', "sh", *argv]
+        # no --workdir: it would make /kit before the tmpfs, and runc keeps the mode of a folder that is there
+        flags.append("--tmpfs=/kit:rw,nosuid,nodev,mode=1777")
+        command = ["sh", "-c", 'cd /kit && tar -xof - && exec "$@"', "sh", *argv]
         end = f" < {shlex.quote(str(cargo))}"
     flags.append(f"--entrypoint={command[0]}")
     words = [f"{access.program} run", *(shlex.quote(flag) for flag in flags), shlex.quote(image)]

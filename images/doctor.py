@@ -69,7 +69,7 @@ def look(
         reason = "this shell is in a user namespace: users and groups of the host are mapped or missing here"
         found.append(finding("host.user_namespace", "warn", "uid_map", reason, "run it outside, on the host itself"))
     if about and not elsewhere(about):
-        found.append(_disk("disk.engine", Path(about["data_root"] or "/"), ENGINE_BYTES[kind], "docker system prune"))
+        found.append(_disk("disk.engine", Path(about["data_root"] or "/"), ENGINE_BYTES[kind], "docker image prune"))
     found.append(_disk("disk.cache", cache, _input_bytes(choice), "export KIT_CACHE=/a/folder/with/room"))
     found.append(_disk("disk.checkout", checkout, WORK_BYTES[kind], "export KIT_OUT=/a/folder/with/room"))
     return [*found, _memory(root), _cpus(), _python(), _lock(choice)]
@@ -83,9 +83,9 @@ def choose_backend(host: Host, lock: Lock) -> str:
 def explain_backend(host: Host, lock: Lock) -> tuple[str, str]:
     """Return the backend and why it is that one."""
     if lock.torch_build == "rocm":
-        if host.has_kfd:
-            return "rocm", f"/dev/kfd is here and {lock.name} has PyTorch for ROCm"
-        return "cpu", f"{lock.name} has PyTorch for ROCm, but there is no /dev/kfd here; {hostgpu.NOT_A_GPU_RESULT}"
+        if host.has_amd_gpu:
+            return "rocm", f"an AMD GPU is here and {lock.name} has PyTorch for ROCm"
+        return "cpu", f"{lock.name} has PyTorch for ROCm, but the kernel offers no AMD GPU here; {hostgpu.NOT_A_GPU_RESULT}"
     if lock.torch_build == "cuda":
         if host.nvidia:
             return "cuda", f"an NVIDIA GPU is here and {lock.name} has PyTorch for CUDA"
