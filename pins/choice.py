@@ -121,8 +121,8 @@ def _unserved(found: list[Lock], present: list[Lock], host: Host, rocm: str) -> 
     message += f", which needs ROCm {since} or newer" if since and numbers(since) > numbers(newest.rocm) else ""
     works = [item for item in present if item.torch_build == "rocm" and serves(item, host)]
     if works:
-        return KitError(message, f"invoke build --rocm {max(works, key=newness).rocm}")
-    return KitError(message, "invoke build --channel debian computes on the CPU; --lock NAME insists on one")
+        return KitError(message, f"./kit build --rocm {max(works, key=newness).rocm}")
+    return KitError(message, "./kit build --channel debian computes on the CPU; --lock NAME insists on one")
 
 
 def first_release(gfx: str) -> str:

@@ -170,6 +170,9 @@ class Downloader:
             except (OSError, http.client.HTTPException, ValueError) as error:
                 raise LaterError(f"was cut off: {str(error) or type(error).__name__}") from error
             if not block:
+                if response.length:  # read1 does not complain of a connection that ended early
+                    raise LaterError(f"was cut off {response.length} bytes before its end")
+                response.close()  # read1 leaves it open at its end, and the connection with it unusable
                 return
             with self.lock:
                 self.downloaded_bytes += len(block)

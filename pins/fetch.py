@@ -107,6 +107,6 @@ def _lacking(lock: Lock, failed: dict[Input, list[str]]) -> KitError:
         named.append(f"and {len(failed) - MAX_NAMED} more")
     return KitError(
         f"no source has {len(failed)} of the files of {lock.name}:\n  " + "\n  ".join(named),
-        f"KIT_SOURCE=DIR invoke fetch --lock {lock.name}, DIR being a folder or URL that `invoke mirror` filled; or "
-        f"make a new lock from today's archive: invoke lock --pin {lock.name}",
+        f"KIT_SOURCE=DIR ./kit fetch --lock {lock.name}, DIR being a folder or URL that `kit mirror` filled; or "
+        f"make a new lock from today's archive: ./kit lock --pin {lock.name}",
     )

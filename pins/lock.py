@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from pins.store import replacing
 from schema import documents
 from schema.canon import digest
 from schema.errors import KitError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
-
-    from pins.choice import Choice
-    from pins.host import Host
 
 PINS = Path(__file__).parent
 LOCK_SUFFIX, PIN_SUFFIX = ".lock.yaml", ".pin.yaml"
@@ -115,7 +111,7 @@ def load(path: Path | str) -> Lock:
         if digest(pin) != lock.document["pin_sha256"]:
             raise KitError(
                 f"{path.name} is stale: {pin_path.name} has changed since it was made",
-                f"invoke lock --pin {lock.name}",
+                f"./kit lock --pin {lock.name}",
             )
     return lock
 
@@ -134,13 +130,6 @@ def load_pin(path: Path) -> dict[str, Any]:
 def load_all(folder: Path = PINS) -> list[Lock]:
     """Return every lock of a folder, sorted by name; the first that is wrong raises KitError."""
     return [load(path) for path in sorted(folder.glob("*" + LOCK_SUFFIX))]
-
-
-def find(host: Host, *, rocm: str = "", channel: str = "", lock: str = "", folder: Path = PINS) -> Choice:
-    """Return the lock to use on `host` and why: the rules are those of `pins.choice`."""
-    from pins import choice  # it stands on this module
-
-    return choice.find(host, rocm=rocm, channel=channel, lock=lock, folder=folder)
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -177,12 +166,8 @@ def write(document: dict[str, Any], path: Path, comment: str = "") -> None:
     """Write a document as YAML, atomically; KitError when the folder cannot be written."""
     head = "".join(f"# {line}\n" for line in comment.splitlines())
     try:
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as part:
-            part.write(head + dump(document))
-            part.flush()
-            os.fsync(part.fileno())
-        Path(part.name).chmod(0o644)
-        Path(part.name).replace(path)
+        with replacing(path) as part:
+            part.write((head + dump(document)).encode())
     except OSError as error:
         raise KitError(f"cannot write {path}: {error.strerror}") from error
 

@@ -77,7 +77,7 @@ def resolve(pin_path: Path, out_dir: Path, *, root: Path = Path("/")) -> Path:
         document["notes"] = pin["notes"]
     documents.check(document, "lock-1", pin["name"])
     path = out_dir / f"{pin['name']}{lock.LOCK_SUFFIX}"
-    lock.write(document, path, f"Made from {pin_path.name} by `invoke lock`. Review it like code; do not edit it.")
+    lock.write(document, path, f"Made from {pin_path.name} by `kit lock`. Review it like code; do not edit it.")
     return path
 
 

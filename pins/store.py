@@ -7,13 +7,15 @@ import hashlib
 import os
 import re
 import shutil
+import tempfile
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from schema.errors import KitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 CHUNK = 1 << 20
 SHA256 = re.compile(r"^[0-9a-f]{64}$")
@@ -106,13 +108,8 @@ class Store:
     @staticmethod
     def _write_stamp(path: Path) -> None:
         """Remember that a file was verified. A cache that cannot be written is only slower."""
-        try:
-            stamp = _stamp_path(path)
-            part = stamp.with_suffix(f".{os.getpid()}")
-            part.write_text(_stamp(path), encoding="ascii")
-            part.replace(stamp)
-        except OSError:
-            return
+        with suppress(OSError), replacing(_stamp_path(path)) as part:
+            part.write(_stamp(path).encode())
 
 
 def file_sha256(path: Path) -> str:
@@ -122,6 +119,21 @@ def file_sha256(path: Path) -> str:
         while chunk := source.read(CHUNK):
             total.update(chunk)
     return total.hexdigest()
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Open a new file that takes the place of `path` when the block ends well, and is removed when it does not."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name[:80]}.", delete=False) as part:
+        try:
+            yield part
+            part.flush()
+            os.fsync(part.fileno())
+            Path(part.name).chmod(0o644)
+            Path(part.name).replace(path)
+        except BaseException:
+            Path(part.name).unlink(missing_ok=True)
+            raise
 
 
 def _stamp_path(path: Path) -> Path:
