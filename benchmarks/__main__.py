@@ -1,0 +1,149 @@
+"""Measure a suite: `python3 -m benchmarks --suite smoke|quick|publish`. Records on stdout, progress on stderr.
+
+Exit code 0: every case has figures or cannot run here; 1: something failed; 2: nothing could be measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import hashlib
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks import cases, plan, running
+from benchmarks.children import Sampler, Signals, Stopped, ask
+from schema.errors import KitError
+from schema.records import End
+from schema.stream import claim_stdout, now
+from validate import context
+from validate.describe import assert_ours, start_record
+from validate.machine import Machine
+
+DESCRIBE_S = 120  # seconds to import a case file, which may import torch
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    out = argparse.ArgumentParser(prog="python3 -m benchmarks", description=(__doc__ or "").splitlines()[0])
+    out.add_argument("--suite", choices=sorted(plan.TIMING), default="smoke", help="how long and how often to measure")
+    out.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="CASE",
+        help="a case, or what its name begins with; repeat for more",
+    )
+    out.add_argument(
+        "--case", default="", metavar="FILE.py", help="measure your own case instead (docs/guide/own-case.md)"
+    )
+    out.add_argument("--seed", default="0", help="seed of inputs and order (default 0)")
+    out.add_argument(
+        "--deadline", default="", metavar="SECONDS", help="kill a case after this time (default: the suite's)"
+    )
+    out.add_argument(
+        "--lock", default="", metavar="FILE.json", help="the lock that this machine's software was made from"
+    )
+    out.add_argument("--list", action="store_true", help="print the suite's cases and end")
+    return out
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; every error that a user can cause ends in a message, a hint and exit code 2."""
+    options = parser().parse_args(argv)
+    try:
+        assert_ours()
+        return _list(options) if options.list else _measure(options)
+    except KitError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except Stopped as error:
+        print(f"error: {error} ended the run before anything was measured", file=sys.stderr)
+        return 2
+
+
+def _list(options: argparse.Namespace) -> int:
+    described = {item["case"]: item for case in cases.built_in() for item in cases.describe(case)}
+    for size, names in cases.SUITES[options.suite].items():
+        for name in plan.select(list(names), options.only):
+            print(f"{size}  {name:30}  {described[name]['unit']:8}  {described[name]['title']}")
+    return 0
+
+
+def _measure(options: argparse.Namespace) -> int:
+    seed, deadline_s = _number("--seed", options.seed, whole=True), _number("--deadline", options.deadline or "0")
+    timing = plan.TIMING[options.suite]
+    file, sha256 = _file(options.case) if options.case else ("", "")
+    writer = claim_stdout()
+    origin = time.monotonic()
+    with Signals() as signals:
+        machine = Machine()
+        lock = context.read_lock(machine, options.lock) if options.lock else None
+        print("looking at the machine and its torch ...", file=sys.stderr, flush=True)
+        start = start_record("results-1", machine, lock=lock)
+        if start.torch.get("version") is None:
+            raise KitError(f"torch cannot be imported: {start.torch.get('error', 'unknown')}", "run validate first")
+        items = _items(options, start.backend, {"file": file, "file_sha256": sha256}, signals)
+        suite = "custom" if file else options.suite
+        protocol = plan.protocol(suite, timing, int(seed), items, deadline_s)
+        device = start.devices[0] if start.devices else {"name": "unknown", "pci": None}
+        job: dict[str, Any] = {
+            "backend": start.backend,
+            "device": device,
+            "origin": origin,
+            "file": file,
+            "file_sha256": sha256,
+        }
+        sampler = Sampler(start.backend, device.get("pci"), origin)
+        try:
+            writer.write(dataclasses.replace(start, protocol=protocol))
+            statuses = running.run(
+                writer, protocol, job, sampler, signals, shared=timing.shared, cool_down_s=timing.cool_down_s
+            )
+        finally:
+            sampler.close()
+        writer.write(End(now(), dict(writer.counts)))
+    if running.failed(statuses):
+        return 1
+    return 0 if running.measured(statuses) else 2
+
+
+def _items(options: argparse.Namespace, backend: str, file: dict[str, str], signals: Signals) -> list[dict[str, Any]]:
+    """Return what will be measured, as the protocol describes it."""
+    if file["file"]:
+        # In a child, because a user's file may print, hang or crash while it is imported.
+        described: list[dict[str, Any]] = ask({"describe": True, **file}, signals, DESCRIBE_S)["cases"]
+    else:
+        names = cases.SUITES[options.suite][cases.SIZES[backend]]
+        found = {item["case"]: item for case in cases.built_in() for item in cases.describe(case)}
+        described = [found[name] for name in names]
+    chosen = plan.select([item["case"] for item in described], options.only)
+    return [item for item in described if item["case"] in chosen]
+
+
+def _number(option: str, text: str, *, whole: bool = False) -> float:
+    try:
+        value = int(text) if whole else float(text)
+    except ValueError:
+        value = -1
+    if not 0 <= value < float("inf"):
+        raise KitError(
+            f"{option} {text!r} is no {'whole ' if whole else ''}number from 0 up", f"for example {option} 60"
+        )
+    return value
+
+
+def _file(name: str) -> tuple[str, str]:
+    path = Path(name)
+    try:
+        return str(path.resolve()), hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise KitError(
+            f"cannot read the case {name}: {error.strerror}", "name a Python file: --case FILE.py"
+        ) from error
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,15 @@
+"""Attention of one new token over a long cache of keys and values (decode): reading the cache is the work."""
+
+from __future__ import annotations
+
+from benchmarks.cases.attention import check, prepare, step, work
+
+__all__ = ["GROUP", "UNIT", "VARIANTS", "check", "prepare", "step", "work"]
+
+GROUP = "memory"
+UNIT = "B/s"
+#: Heads as in Llama 3 8B, each with keys of its own.
+VARIANTS = {
+    "fp32.512": {"dtype": "fp32", "batch": 1, "heads": 4, "queries": 1, "keys": 512, "width": 64},
+    "bf16.4096": {"dtype": "bf16", "batch": 16, "heads": 32, "queries": 1, "keys": 4096, "width": 128},
+}

@@ -1,0 +1,235 @@
+"""Measure one case in this process: correct first, warm until steady, sample until precise, correct afterwards.
+
+The numbers of the method (docs/concepts/measuring.md) are the constants here and the fields of the protocol.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from benchmarks import statistics
+from benchmarks.correctness import every_value_finite
+from schema.records import SampleStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from benchmarks.workbench import Workbench
+
+SHORTEST_SAMPLE_S = 100e-6
+RESOLUTIONS_A_SAMPLE = 1000  # a reading is then good to 0.1 %
+SAMPLES_WANTED = 400  # longer samples than the shortest allowed keep results small: about so many in `sampling_s`
+BLOCK = 20  # samples of a warm-up block
+SMALLEST_BLOCK = 3
+STEADY = 0.005  # relative change between blocks that counts as none
+FEWEST_SAMPLES = 30
+MOST_SAMPLES = 10_000
+LOOK_AGAIN = 1.1  # sampling looks at its precision each time the samples have grown by this factor
+#: Flags of a measured process, mildest first; its status is the last that applies.
+SEVERITY = (
+    SampleStatus.OK,
+    SampleStatus.THROTTLED,
+    SampleStatus.DRIFT,
+    SampleStatus.NOT_STEADY,
+    SampleStatus.NOT_CONVERGED,
+)
+
+
+@dataclass
+class Run:
+    """One case in one process on its way: what `measure` fills, and what is left when it is cut short."""
+
+    case: str
+    process: int
+    fields: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+    flags: list[tuple[SampleStatus, str]] = field(default_factory=list)
+
+    def end(self, status: SampleStatus | None = None, reason: str = "") -> dict[str, Any]:
+        """Return the fields of the process record: the given status, or the worst of the flags with all reasons."""
+        flags = [(status, reason)] if status else sorted(self.flags, key=lambda flag: SEVERITY.index(flag[0]))
+        out = {**self.fields, "status": (flags[-1][0] if flags else SampleStatus.OK).value}
+        if flags:
+            out["reason"] = "; ".join(text for _, text in reversed(flags))
+        if self.facts:
+            out["facts"] = self.facts
+        return out
+
+
+class Steps:
+    """Count the steps of a case through its input sets, and keep the last output with the set it belongs to."""
+
+    def __init__(self, step: Callable[[Any, int], Any], state: Any, sets: int) -> None:
+        self.step, self.state, self.sets = step, state, sets
+        self.done, self.output, self.last = 0, None, 0
+
+    def run(self, count: int) -> None:
+        """Do `count` steps, each on the next set."""
+        step, state, sets, done = self.step, self.state, self.sets, self.done
+        output = self.output
+        for number in range(done, done + count):
+            output = step(state, number % sets)
+        self.done, self.output, self.last = done + count, output, (done + count - 1) % sets
+
+
+def measure(
+    case: Any,
+    item: dict[str, Any],
+    bench: Workbench,
+    clock: Any,
+    *,
+    protocol: dict[str, Any],
+    run: Run,
+    emit: Callable[[int, float, float], None],
+    phase: Callable[[str], None],
+    origin: float,
+) -> dict[str, Any]:
+    """Measure `case` (a module of the case protocol) as `item` of the protocol describes; return the process fields.
+
+    `emit(index, seconds, at_s)` gets each sample as it is taken, `phase(name)` what begins. Whatever the case raises
+    comes out as it is; `run` then holds what was learnt before.
+    """
+    begin = time.perf_counter()
+    phase("prepare")
+    state = case.prepare(bench, item["parameters"])
+    clock.synchronize()
+    run.fields["setup_s"] = run.fields.get("setup_s", 0.0) + time.perf_counter() - begin
+    run.fields["cache"] = bench.cache
+    steps = Steps(case.step, state, bench.cache["sets"])
+    phase("first step")
+    begin = time.perf_counter()
+    steps.run(1)
+    clock.synchronize()
+    run.fields["first_call_s"] = time.perf_counter() - begin
+    phase("check before")
+    if reason := _check(case, steps, bench, run.fields, "check_before"):
+        return run.end(SampleStatus.INVALID, f"before timing: {reason}")
+    phase("warm-up")
+    gc.collect()
+    gc.disable()
+    try:
+        samples = _warm_up(clock, steps, protocol, run, may_delay=item["group"] != "models")
+        phase("sampling")
+        _sample(samples, protocol, run, emit, origin)
+    finally:
+        gc.enable()
+    clock.synchronize()
+    phase("check after")
+    if reason := _check(case, steps, bench, run.fields, "check_after"):
+        return run.end(SampleStatus.INVALID, f"after timing: {reason}")
+    return run.end()
+
+
+def _check(case: Any, steps: Steps, bench: Workbench, fields: dict[str, Any], name: str) -> str:
+    """Check the last output as the steps left it; return why it is wrong, or an empty text."""
+    device = _device_of(steps.output)
+    if device is not None and device != bench.device.type:
+        return f"the output lies on {device}, not on {bench.device.type}: another device did the work"
+    found = dict(case.check(steps.state, steps.last, steps.output))
+    if not every_value_finite(steps.output):
+        found.update(passed=False, finite=False)
+    fields[name] = found
+    if not found["finite"]:
+        return "the output has NaN or infinity"
+    if not found["passed"]:
+        return f"relative error {found['error']} is above {found['tolerance']} against {found['reference']}"
+    return ""
+
+
+def _device_of(output: Any) -> str | None:
+    if isinstance(output, (list, tuple)) and output:
+        return _device_of(output[0])
+    device = getattr(output, "device", None)
+    return getattr(device, "type", None)
+
+
+def _warm_up(clock: Any, steps: Steps, protocol: dict[str, Any], run: Run, *, may_delay: bool) -> Any:
+    """Run until blocks of samples agree; return the stream of samples, still flowing."""
+    begin, before = time.monotonic(), steps.done
+    step_s = clock.survey(steps.run, may_delay=may_delay)
+    floor_s = max(SHORTEST_SAMPLE_S, RESOLUTIONS_A_SAMPLE * clock.resolution_s)
+    wanted_s = max(floor_s, protocol["sampling_s"] / SAMPLES_WANTED)
+    inner = _inner(wanted_s, step_s, clock.max_inner)
+    samples = clock.samples(steps.run, lambda: inner)
+    least, most = protocol["warm_up_s"], protocol.get("warm_up_max_s", 30.0)
+    size = max(SMALLEST_BLOCK, min(BLOCK, int(least / 3 / (inner * step_s))))
+    block: list[float] = []
+    medians: list[float] = []
+    while True:
+        seconds, at = next(samples)
+        block.append(seconds)
+        if len(block) == size:
+            medians.append(statistics.median(block))
+            block = []
+            if medians[-1] * inner < floor_s:
+                # The device got faster than it was in its first steps: its clocks were still rising.
+                inner = _inner(wanted_s, medians[-1], clock.max_inner)
+        steady = len(medians) >= 3 and all(
+            abs(late / early - 1) < STEADY for early, late in ((medians[-3], medians[-2]), (medians[-2], medians[-1]))
+        )
+        elapsed = at - begin
+        if (steady and elapsed >= least) or elapsed >= most:
+            break
+    run.fields["warm_up"] = {"seconds": elapsed, "steps": steps.done - before, "steady": steady}
+    run.fields["inner"], run.fields["clock"] = inner, clock.name
+    run.facts.update(clock.facts)
+    if not steady:
+        run.flags.append(
+            (SampleStatus.NOT_STEADY, f"blocks of {size} samples still differed by {STEADY:.1%} after {elapsed:.1f} s")
+        )
+    return samples
+
+
+def _inner(wanted_s: float, step_s: float, most: int | None) -> int:
+    count = max(1, math.ceil(wanted_s / step_s))
+    return min(count, most) if most else count
+
+
+def _sample(
+    samples: Any,
+    protocol: dict[str, Any],
+    run: Run,
+    emit: Callable[[int, float, float], None],
+    origin: float,
+) -> None:
+    """Take samples until the median's interval is narrow, or time or count run out; flag what is not as it should."""
+    values: list[float] = []
+    times: list[float] = []
+    begin = time.monotonic()
+    look, rule = FEWEST_SAMPLES, ""
+    width = statistics.HalfWidth(math.inf, 0.5)
+    while not rule:
+        seconds, at = next(samples)
+        values.append(seconds)
+        times.append(at - begin)
+        emit(len(values) - 1, seconds, at - origin)
+        if len(values) >= look and times[-1] >= protocol["sampling_s"]:
+            width = statistics.median_half_width(values)
+            look = 10 * math.ceil(len(values) * LOOK_AGAIN / 10)
+            rule = "precision" if width.relative <= protocol["half_width"] else ""
+        if not rule and times[-1] >= protocol["sampling_max_s"]:
+            rule = "time"
+        if not rule and len(values) >= MOST_SAMPLES:
+            rule = "count"
+    if rule != "precision":
+        width = statistics.median_half_width(values)
+        seen = f"{width.relative:.2%}" if math.isfinite(width.relative) else "unknown: too few samples"
+        text = f"after {len(values)} samples in {times[-1]:.1f} s the median's half-width is {seen}"
+        run.flags.append((SampleStatus.NOT_CONVERGED, f"{text}, wanted {protocol['half_width']:.2%}"))
+    run.fields["stop"] = {
+        "rule": rule,
+        "samples": len(values),
+        "seconds": times[-1],
+        "half_width": width.relative if math.isfinite(width.relative) else None,
+        "autocorrelation": width.autocorrelation,
+    }
+    run.facts["sampling_s"] = [begin - origin, begin - origin + times[-1]]
+    drift = statistics.drift(times, values)
+    if math.isfinite(drift.low) and math.isfinite(drift.high):
+        run.facts["drift"] = {"relative": drift.relative, "low": drift.low, "high": drift.high}
+    if drift.flagged:
+        run.flags.append((SampleStatus.DRIFT, f"the second half is {drift.relative:+.1%} against the first"))

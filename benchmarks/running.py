@@ -1,0 +1,183 @@
+"""Run a protocol: each group of its order in a fresh process, every position ending in exactly one process record."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from benchmarks import plan, throttling
+from benchmarks.children import PATIENCE_S, Fresh, Sampler, Signals, Watch, reason_of
+from benchmarks.measuring import SEVERITY
+from schema.records import SampleStatus
+
+if TYPE_CHECKING:
+    from schema.stream import Writer
+
+COOL_K = 3.0  # a device counts as cool within so many kelvin of its temperature before the run
+IDLE_KEYS = ("power_w", "clock_hz", "temperature_c", "memory_used_bytes", "throttle")
+
+
+class Relay:
+    """Takes a child's records, tags samples by the sensor readings around them, and writes both."""
+
+    def __init__(self, writer: Writer, sampler: Sampler, device: str, positions: dict[tuple[str, int], int]) -> None:
+        self.writer, self.sampler, self.device, self.positions = writer, sampler, device, positions
+        self.waiting: deque[tuple[float, dict[str, Any]]] = deque()
+        self.tagger = throttling.Tagger()
+        self.inner_s = 0.0
+        self.idle: dict[str, Any] = {}
+        self.position = -1
+        self.done: dict[int, str] = {}
+
+    def begin(self, idle: dict[str, Any], position: int) -> None:
+        """Get ready for the next process; `idle` is the last reading before it, `position` its first in the order."""
+        self.idle, self.position = idle, position
+
+    def take(self, item: dict[str, Any]) -> None:
+        """Take one record of the child."""
+        if item["kind"] == "phase":
+            if "case" in item:
+                self.position = self.positions[item["case"], item["process"]]
+                if item["phase"] == "sampling":
+                    # Clocks before steady state say nothing about the median while sampling.
+                    self.tick()
+                    self.tagger = self.tagger.fresh()
+                if item["phase"] == "prepare":
+                    print(f"  {item['case']}, process {item['process']}", file=sys.stderr, flush=True)
+        elif item["kind"] == "sample":
+            self.waiting.append((time.monotonic(), item))
+        elif item["kind"] == "process":
+            self._finish(item)
+
+    def tick(self) -> None:
+        """Write the readings that have come, and the samples that they cover."""
+        for reading in self.sampler.drain():
+            self.tagger.add(reading)
+            fields = {key: value for key, value in reading.items() if key != "throttle" or value}
+            self.writer.write_object(
+                {"kind": "telemetry", "process": max(self.position, 0), "device": self.device, **fields}
+            )
+        self.flush(wait=True)
+
+    def flush(self, *, wait: bool) -> None:
+        """Write the waiting samples: all, or those that a reading covers or that have waited long enough."""
+        patient = wait and self.sampler.alive
+        while self.waiting:
+            since, item = self.waiting[0]
+            if patient and not self.tagger.knows(item["at_s"]) and time.monotonic() - since < PATIENCE_S:
+                break
+            self.waiting.popleft()
+            # The sample's own length is not in the record; the reading before its end covers it.
+            tags = self.tagger.tags(item["at_s"] - item["seconds"], item["at_s"])
+            self.writer.write_object({**item, "tags": tags} if tags else item)
+
+    def _finish(self, item: dict[str, Any]) -> None:
+        """Write a child's process record, with what only the parent knows."""
+        until = time.monotonic() + PATIENCE_S
+        while self.waiting and self.sampler.alive and time.monotonic() < until:
+            time.sleep(0.02)
+            self.tick()
+        self.flush(wait=False)
+        facts = item.setdefault("facts", {})
+        facts["telemetry"] = self.sampler.source
+        if self.idle:
+            facts["idle"] = self.idle
+        held_back = self.tagger.verdict()
+        if held_back:
+            item["reason"] = "; ".join(filter(None, [item.get("reason"), held_back]))
+            if SampleStatus(item["status"]) is SampleStatus.OK:
+                item["status"] = SampleStatus.THROTTLED.value
+        self.tagger = self.tagger.fresh()
+        self.write_process(item)
+
+    def write_process(self, item: dict[str, Any]) -> None:
+        """Write a process record and note that its position is done."""
+        self.writer.write_object(item)
+        self.done[item["order"]] = item["status"]
+        print(
+            f"    {item['status']}" + (f": {item['reason']}" if item.get("reason") else ""), file=sys.stderr, flush=True
+        )
+
+
+def run(
+    writer: Writer,
+    protocol: dict[str, Any],
+    job: dict[str, Any],
+    sampler: Sampler,
+    signals: Signals,
+    *,
+    shared: bool,
+    cool_down_s: float,
+) -> dict[int, str]:
+    """Measure every position of the protocol's order; return the status of each. A signal ends it early, cleanly."""
+    items = {item["case"]: item for item in protocol["cases"]}
+    order = protocol["order"]
+    relay = Relay(
+        writer,
+        sampler,
+        job["device"].get("pci") or job["device"]["name"],
+        {(case, process): position for position, (case, process) in enumerate(order)},
+    )
+    sampler.settle()
+    start_c = sampler.last.get("temperature_c")
+    groups = deque(plan.groups(protocol, shared=shared))
+    while groups and not signals.name:
+        group = groups.popleft()
+        print(f"[{len(relay.done)}/{len(order)}]", file=sys.stderr, flush=True)
+        idle = _idle(sampler, start_c, cool_down_s, signals)
+        relay.begin(idle, group[0])
+        tasks = [{"item": items[order[place][0]], "process": order[place][1], "order": place} for place in group]
+        child = Fresh("benchmarks.child", {**job, "protocol": protocol, "tasks": tasks})
+        try:
+            ended = Watch(child, relay.take, relay.tick, protocol["deadline_s"]).until_end(signals)
+        finally:
+            child.close()
+        relay.flush(wait=False)
+        left = [place for place in group if place not in relay.done]
+        if left and not signals.name:
+            # The first one without a record is the one that hung or crashed; those after it go on in a fresh process.
+            status, reason = reason_of(ended, protocol["deadline_s"])
+            relay.write_process(_unmeasured(order, left[0], status, reason, sampler))
+            if left[1:]:
+                groups.appendleft(left[1:])
+    for place in range(len(order)):
+        if place not in relay.done:
+            relay.write_process(
+                _unmeasured(order, place, "killed", f"{signals.name} ended the run before it was measured", sampler)
+            )
+    return relay.done
+
+
+def _unmeasured(order: list[Any], place: int, status: str, reason: str, sampler: Sampler) -> dict[str, Any]:
+    case, process = order[place]
+    record = {"kind": "process", "case": case, "process": process, "order": place, "status": status, "reason": reason}
+    return {**record, "facts": {"telemetry": sampler.source}}
+
+
+def _idle(sampler: Sampler, start_c: float | None, cool_down_s: float, signals: Signals) -> dict[str, Any]:
+    """Wait until the device is cool, as long as the suite allows, and return the last reading before the process."""
+    begin = time.monotonic()
+    sampler.drain()
+    while (
+        start_c is not None
+        and sampler.last.get("temperature_c", start_c) > start_c + COOL_K
+        and time.monotonic() - begin < cool_down_s
+        and not signals.name
+    ):
+        time.sleep(0.2)
+        sampler.drain()
+    idle = {key: sampler.last[key] for key in IDLE_KEYS if key in sampler.last}
+    return {**idle, "cooled_s": time.monotonic() - begin} if idle else {}
+
+
+def failed(statuses: dict[int, str]) -> bool:
+    """Return whether any process neither gave a figure nor was merely not possible here."""
+    fine = {status.value for status in (*SEVERITY, SampleStatus.UNSUPPORTED, SampleStatus.SKIP)}
+    return any(status not in fine for status in statuses.values())
+
+
+def measured(statuses: dict[int, str]) -> bool:
+    """Return whether any process gave a figure."""
+    return any(status in {s.value for s in SEVERITY} for status in statuses.values())

@@ -1,0 +1,248 @@
+"""Statistics of the method: medians, intervals, autocorrelation, drift. Pure and standard library only.
+
+Sums are `math.fsum`, so that every Python from 3.9 on computes the same figures. Two intervals, never mixed:
+
+- inside a process, `median_half_width` says when to stop. It is not published: it knows nothing of what differs
+  between processes, which is usually more.
+- across processes, `t_interval` on the logarithms of the process medians is published.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: 97.5 % point of the standard normal distribution.
+Z_95 = 1.959963984540054
+#: The median absolute deviation of a normal distribution is its standard deviation divided by this.
+MAD_TO_SD = 1.4826
+MAX_BLOCKS = 40  # blocks of the drift test: 780 slopes, milliseconds
+MIN_BLOCKS = 6  # fewer blocks cannot exclude zero at 95 %
+
+
+@dataclass(frozen=True)
+class HalfWidth:
+    """The precision of a median: relative half-width of its 95 % interval, and the autocorrelation time in it."""
+
+    relative: float
+    autocorrelation: float
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A centre and the two ends of its interval; the ends are None where there is nothing to tell them from."""
+
+    centre: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How a series moved: relative change from its first to its second half, and whether that is more than noise."""
+
+    relative: float
+    low: float
+    high: float
+    flagged: bool
+
+
+def quantile(values: Sequence[float], fraction: float) -> float:
+    """Return a quantile by linear interpolation between order statistics (type 7 of Hyndman and Fan 1996)."""
+    ordered = sorted(values)
+    position = fraction * (len(ordered) - 1)
+    below = min(int(position), len(ordered) - 1)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (position - below) * (ordered[above] - ordered[below])
+
+
+def median(values: Sequence[float]) -> float:
+    """Return the median; the mean of the two in the middle for an even count."""
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def mad(values: Sequence[float]) -> float:
+    """Return the median absolute deviation from the median, unscaled."""
+    centre = median(values)
+    return median([abs(value - centre) for value in values])
+
+
+def autocorrelation_time(values: Sequence[float]) -> float:
+    """Return the integrated autocorrelation time, in samples, of "is above the median"; 0.5 for independent samples.
+
+    The variance of a sample median depends on the correlation of these signs, not of the values, and one outlier
+    cannot upset them. The sum of correlations is cut by Geyer's initial positive sequence (Practical Markov Chain Monte
+    Carlo, 1992, section 3.3): pairs of lags are added while they are positive and, to damp noise, not larger than the
+    pair before. Signs are the bits of one integer, so a lag costs a shift and a count.
+    """
+    count = len(values)
+    centre = median(values)
+    bits = int("".join("1" if value > centre else "0" for value in values) or "0", 2)
+    share = bin(bits).count("1") / max(count, 1)
+    variance = share * (1 - share)
+    if count < 4 or variance == 0:
+        return 0.5
+    total, previous, lag = 0.0, math.inf, 1
+    while lag + 1 < count // 2:
+        pair = _sign_correlation(bits, count, lag, share) + _sign_correlation(bits, count, lag + 1, share)
+        if lag == 1:
+            # Geyer's first pair is lags 0 and 1; the zeroth correlation is 1 and makes it positive.
+            first = 1 + _sign_correlation(bits, count, 1, share)
+            if first <= 0:
+                return 0.5
+        if pair <= 0:
+            break
+        pair = min(pair, previous)
+        total, previous, lag = total + pair, pair, lag + 2
+    return max(0.5, 0.5 + total)
+
+
+def _sign_correlation(bits: int, count: int, lag: int, share: float) -> float:
+    """Return the autocorrelation of a series of bits at `lag`, with the mean `share` of the whole series."""
+    overlap = count - lag
+    mask = (1 << overlap) - 1
+    late, early = bits & mask, bits >> lag
+    both = bin(late & early).count("1")
+    ones = bin(late).count("1") + bin(early).count("1")
+    covariance = both / overlap - share * ones / overlap + share * share
+    # Dividing by `count` instead of `overlap` biases long lags towards zero, which keeps their noise out.
+    return covariance * overlap / count / (share * (1 - share))
+
+
+def median_half_width(values: Sequence[float], z: float = Z_95) -> HalfWidth:
+    """Return the relative half-width of the median's 95 % interval from order statistics of correlated samples.
+
+    For independent samples the interval runs between the ranks n/2 +- z sqrt(n)/2 (David and Nagaraja, Order
+    Statistics, 2003, section 7.1). Correlation leaves n/(2 tau) effective samples, which widens the ranks by
+    sqrt(2 tau). Infinite while the ranks lie outside the sample: there is no interval yet.
+    """
+    count = len(values)
+    tau = autocorrelation_time(values)
+    ordered = sorted(values)
+    reach = z * math.sqrt(count * 2 * tau) / 2
+    low, high = math.floor(count / 2 - reach), math.ceil(count / 2 + reach)
+    if low < 1 or high > count:
+        return HalfWidth(math.inf, tau)
+    return HalfWidth((ordered[high - 1] - ordered[low - 1]) / 2 / median(ordered), tau)
+
+
+def drift(times: Sequence[float], values: Sequence[float], threshold: float = 0.01) -> Drift:
+    """Say whether a series moved by more than `threshold` from its first half to its second, beyond its noise.
+
+    The change is that of the medians of the halves. Its interval comes from the Theil-Sen slope over the medians of
+    consecutive blocks (Sen 1968, ranks from the variance of Kendall's tau), times half the duration: the centres of the
+    halves are that far apart. Blocks make neighbours nearly independent; few samples give no flag.
+    """
+    count = len(values)
+    half = count // 2
+    if half < 1:
+        return Drift(0.0, 0.0, 0.0, flagged=False)
+    centre = median(values)
+    relative = median(values[count - half :]) / median(values[:half]) - 1
+    size = max(math.ceil(count / MAX_BLOCKS), math.ceil(2 * autocorrelation_time(values)), 1)
+    blocks = count // size
+    if blocks < MIN_BLOCKS:
+        return Drift(relative, -math.inf, math.inf, flagged=False)
+    at = [math.fsum(times[i * size : (i + 1) * size]) / size for i in range(blocks)]
+    level = [median(values[i * size : (i + 1) * size]) for i in range(blocks)]
+    slopes = sorted(
+        (level[j] - level[i]) / (at[j] - at[i]) for i in range(blocks) for j in range(i + 1, blocks) if at[j] > at[i]
+    )
+    if not slopes:
+        return Drift(relative, -math.inf, math.inf, flagged=False)
+    reach = Z_95 * math.sqrt(blocks * (blocks - 1) * (2 * blocks + 5) / 18)
+    first = max(0, math.floor((len(slopes) - reach) / 2))
+    last = min(len(slopes) - 1, math.ceil((len(slopes) + reach) / 2))
+    scale = (times[-1] - times[0]) / 2 / centre
+    low, high = slopes[first] * scale, slopes[last] * scale
+    return Drift(relative, low, high, flagged=abs(relative) > threshold and (low > 0 or high < 0))
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """Return the geometric mean of positive values."""
+    return math.exp(math.fsum(math.log(value) for value in values) / len(values))
+
+
+def t_interval(medians: Sequence[float], alpha: float = 0.05) -> Interval:
+    """Return the geometric mean of the process medians and its 1 - `alpha` t-interval on their logarithms.
+
+    This is the published uncertainty: a process is the unit of replication, and its median the observation.
+    """
+    centre = geometric_mean(medians)
+    if len(medians) < 2:
+        return Interval(centre, None, None)
+    reach = t_quantile(1 - alpha / 2, len(medians) - 1) * log_sd(medians) / math.sqrt(len(medians))
+    return Interval(centre, centre * math.exp(-reach), centre * math.exp(reach))
+
+
+def log_sd(values: Sequence[float]) -> float:
+    """Return the standard deviation (n - 1) of the logarithms: a relative spread."""
+    logs = [math.log(value) for value in values]
+    mean = math.fsum(logs) / len(logs)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in logs) / (len(logs) - 1))
+
+
+def t_quantile(probability: float, degrees: float) -> float:
+    """Return the quantile of Student's t distribution, by bisection of `t_cdf`, good to about 1e-13 relative."""
+    if probability < 0.5:
+        return -t_quantile(1 - probability, degrees)
+    low, high = 0.0, 1.0
+    while t_cdf(high, degrees) < probability:
+        low, high = high, high * 2
+    for _ in range(200):
+        middle = (low + high) / 2
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if t_cdf(middle, degrees) < probability else (low, middle)
+    return (low + high) / 2
+
+
+def t_cdf(t: float, degrees: float) -> float:
+    """Return P(T <= t): Abramowitz and Stegun 26.7.1 with 26.5.27, in the form that keeps its digits near t = 0."""
+    square = t * t
+    if square < degrees:
+        half = incomplete_beta(0.5, degrees / 2, square / (degrees + square)) / 2
+    else:
+        half = 0.5 - incomplete_beta(degrees / 2, 0.5, degrees / (degrees + square)) / 2
+    return 0.5 + math.copysign(half, t)
+
+
+def incomplete_beta(a: float, b: float, x: float) -> float:
+    """Return the regularised incomplete beta function I_x(a, b).
+
+    Continued fraction DLMF 8.17.22, evaluated by the modified Lentz method (Thompson and Barnett 1986); for
+    x > (a + 1)/(a + b + 2) through the symmetry DLMF 8.17.4, where the fraction converges fast.
+    """
+    if x <= 0 or x >= 1:
+        return 0.0 if x <= 0 else 1.0
+    if x > (a + 1) / (a + b + 2):
+        return 1 - incomplete_beta(b, a, 1 - x)
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
+    return front / a / _beta_fraction(a, b, x)
+
+
+def _beta_fraction(a: float, b: float, x: float) -> float:
+    tiny = 1e-300
+    fraction, c, d = 1.0, 1.0, 0.0
+    for step in range(500):
+        m = step // 2
+        if step == 0:
+            numerator = -(a + b) * x / (a + 1)
+        elif step % 2:
+            m += 1
+            numerator = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        else:
+            numerator = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        d = 1 / (1 + numerator * d or tiny)
+        c = 1 + numerator / c or tiny
+        change = c * d
+        fraction *= change
+        if abs(change - 1) < 1e-16:
+            break
+    return fraction
