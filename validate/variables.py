@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import hashlib
 import itertools
 import re
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ ALSO = (
     "KMP_AFFINITY",
     "GOMP_CPU_AFFINITY",
 )
+GPU_ID = re.compile(r"GPU-[0-9a-fA-F-]{16,40}")  # names one card in the world
 NOT_TOLD = "(set; the value of a variable that we do not know is not recorded)"
 
 
@@ -87,12 +89,13 @@ def record(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def redact(text: str, personal: list[str]) -> str:
-    """Replace home folders by `~`, and the user's name by `user`. `personal` is [home, names ...]."""
+    """Replace home folders by `~`, user names by `user`, a card's id by a hash. `personal` is [home, names ...]."""
     home, *names = personal
     if len(home) > 1:
         text = re.sub(re.escape(home.rstrip("/")) + r"(?![\w.-])", "~", text)
     text = re.sub(r"/(?:home|Users)/[^/:\s]+", "~", text)
     text = re.sub(r"(?<![\w.-])/root(?![\w.-])", "~", text)
+    text = GPU_ID.sub(lambda match: "GPU-" + hashlib.sha256(match[0].lower().encode()).hexdigest()[:12], text)
     for name in names:
         if len(name) > 1 and name != "root":
             text = re.sub(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", "user", text)

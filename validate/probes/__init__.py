@@ -20,14 +20,16 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 TAIL = 1200  # characters of a dead probe's stderr that are kept as evidence
 
 
-def ask(machine: Machine, name: str, timeout_s: float) -> dict[str, Any]:
+def ask(machine: Machine, name: str, timeout_s: float, *arguments: str) -> dict[str, Any]:
     """Run probe `name` in a child of its own and return what it learnt.
 
     When it dies or runs out of time the answer is `{"error": why, "stderr": its last words}`, Python stacks included.
     """
     path = ":".join(part for part in (str(ROOT), machine.env.get("PYTHONPATH", "")) if part)
     ran = machine.run(
-        [machine.python, "-m", f"validate.probes.{name}", str(timeout_s)], timeout_s, env={"PYTHONPATH": path}
+        [machine.python, "-m", f"validate.probes.{name}", str(timeout_s), *arguments],
+        timeout_s,
+        env={"PYTHONPATH": path},
     )
     try:
         found = json.loads(ran.stdout.strip().splitlines()[-1])

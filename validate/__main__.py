@@ -1,0 +1,48 @@
+"""`python3 -m validate`: run the checks, one record a line on stdout; whatever else is printed goes to stderr."""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import sys
+
+from schema.errors import KitError
+from schema.stream import claim_stdout
+from validate import checking, context
+from validate.checks import CHECKS
+from validate.machine import Machine
+
+DEADLINE_S = 540  # the host ends a silent container at ten minutes; the stacks must be out before
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Return 0 all well, 1 something failed, 2 could not run or nothing applied."""
+    names = [checking.name_of(check) for check in CHECKS]
+    parser = argparse.ArgumentParser("python3 -m validate", description=__doc__)
+    parser.add_argument("--lock", default="", metavar="FILE.json", help="the lock to hold this machine against")
+    parser.add_argument("--only", action="append", choices=names, help="run one check; may be given again")
+    parser.add_argument("--list", action="store_true", help="list the checks and their questions")
+    options = parser.parse_args(argv)
+    if options.list:
+        for check in CHECKS:
+            print(f"{checking.name_of(check):14} {checking.question_of(check)}")
+        return 0
+    writer = claim_stdout()
+    faulthandler.enable()
+    faulthandler.dump_traceback_later(DEADLINE_S, file=sys.stderr)
+    selected = [check for check in CHECKS if not options.only or checking.name_of(check) in options.only]
+    try:
+        machine = Machine()
+        lock = context.read_lock(machine, options.lock)
+        return checking.exit_code(checking.run_checks(machine, lock, writer, selected))
+    except KitError as error:
+        print(error, file=sys.stderr)
+    except BrokenPipeError:
+        print("whoever read the records is gone", file=sys.stderr)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

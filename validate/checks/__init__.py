@@ -1,0 +1,41 @@
+"""The checks, in the order a doctor would ask. Each file answers the question in its first line.
+
+`gather(machine, lock)` touches the world and returns plain JSON; `judge(facts, lock)` is pure. `lock` is the lock's
+document or None.
+"""
+
+from __future__ import annotations
+
+from validate.checks import (
+    device_counts,
+    device_nodes,
+    driver,
+    environment,
+    groups,
+    hip_compile,
+    host_state,
+    inventory,
+    libraries,
+    numerics,
+    processes,
+    telemetry,
+    torch_build,
+    versions,
+)
+
+CHECKS = (
+    driver,
+    device_nodes,
+    groups,
+    environment,
+    torch_build,
+    device_counts,
+    versions,
+    inventory,
+    libraries,
+    hip_compile,
+    numerics,
+    telemetry,
+    processes,
+    host_state,
+)

@@ -1,0 +1,146 @@
+"""Is a variable set that changes, falsifies or hides results, or that nothing reads?"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Callable
+
+from validate import amd, backends, context, override, variables
+from validate.outcome import fail, passed, warn
+
+if TYPE_CHECKING:
+    from schema.records import Outcome
+    from validate.machine import Machine
+
+ALLOCATORS = ("PYTORCH_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
+LEVELS = {"error": fail, "warn": warn}
+#: `when 0`, `when > 0`, `when >= 5`, `for 2-5`: the values at which the table's level holds.
+CONDITION = re.compile(r"(?:when|for) (>=|>)?\s*(\d+)(?:-(\d+))?")
+BLOCKING = {"cuda": "error", "rocm": "warn"}
+#: Variables whose harm hangs on more than their own value: (value, the others, facts) -> level.
+SPECIAL: dict[str, Callable[[str, dict[str, str], dict[str, Any]], str]] = {
+    "CUDA_LAUNCH_BLOCKING": lambda value, _, facts: "info" if value == "0" else BLOCKING.get(facts["backend"], "info"),
+    # on by default, harmful only while TunableOp itself is on
+    "PYTORCH_TUNABLEOP_TUNING": lambda value, given, _: (
+        "error" if given.get("PYTORCH_TUNABLEOP_ENABLED") == "1" and value != "0" else "info"
+    ),
+    "HIPBLASLT_TUNING_MODE": lambda value, *_: {"tune": "error", "cache": "warn"}.get(value, "info"),
+    "NCCL_DEBUG": lambda value, *_: "warn" if value.upper() in {"INFO", "TRACE"} else "info",
+}
+
+
+def gather(machine: Machine, lock: dict[str, Any] | None) -> dict[str, Any]:  # noqa: ARG001 - the interface
+    """Take the variables of this process, redacted, and the GPUs that an override would lie about."""
+    found = backends.torch_facts(machine)
+    return {
+        "backend": backends.detect(machine),
+        "runtime": context.load(machine)["runtime"],
+        "variables": variables.record(machine.env),
+        "gfx": sorted({gpu["gfx"] for gpu in amd.nodes(machine) if gpu["gfx"]}),
+        "arch_list": found.get("torch", {}).get("arch_list") or [],
+    }
+
+
+def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]:
+    """Judge each variable by the dated table; a value that the lock declares is the image's own and only recorded."""
+    given = {name: value for name, value in facts["variables"].items() if isinstance(value, str)}
+    declared = (lock or {}).get("environment", {})
+    found: list[Outcome] = []
+    for name, value in sorted(given.items()):
+        found += _judge_variable(name, value, given, facts, declared)
+    values = {given[name] for name in ALLOCATORS if name in given}
+    if len(values) > 1:
+        set_here = [name for name in ALLOCATORS if name in given]
+        found.append(
+            fail(
+                "environment.contradiction",
+                "one allocator is configured under several names with different values",
+                seen={name: given[name] for name in set_here},
+                remedy=f"unset {' '.join(set_here[1:])}",
+            )
+        )
+    for name, value in sorted(declared.items()):
+        if given.get(name, value) != value:
+            reason = f"{name} is {given[name]!r}, the lock sets {value!r}"
+            found.append(warn("environment.differs", reason, seen=given[name], expected=value, remedy=f"unset {name}"))
+    return found or [passed("environment.clean", {"recorded": sorted(given)})]
+
+
+def _judge_variable(
+    name: str, value: str, given: dict[str, str], facts: dict[str, Any], declared: dict[str, str]
+) -> list[Outcome]:
+    if override.NAME.match(name):
+        return [override.judge(name, value, facts["gfx"], facts["arch_list"])]
+    if name in variables.not_real():
+        entry = variables.not_real()[name]
+        reason = f"nothing reads {name}: {entry['finding']}"
+        return [
+            warn(
+                "environment.not_real",
+                reason,
+                seen={name: value},
+                remedy=f"unset {name}   # instead: {entry['instead']}",
+            )
+        ]
+    entry = variables.known().get(name)
+    if entry is None:
+        return _judge_unknown(name, value)
+    level = level_of(name, value, entry, given, facts)
+    if level not in LEVELS or (declared.get(name) == value and entry["class"] not in {"serialise", "log"}):
+        return []
+    return [
+        LEVELS[level](
+            f"environment.{entry['class']}",
+            f"{name}={value}: {entry['what']}. {entry['lint']}",
+            seen={name: value},
+            remedy=f"unset {name}",
+        )
+    ]
+
+
+def _judge_unknown(name: str, value: str) -> list[Outcome]:
+    """A name with a GPU stack's prefix that no table has: most often a slip, and silent."""
+    if name in variables.HARMLESS or name in variables.ALSO or not name.startswith(variables.PREFIXES):
+        return []
+    near = variables.nearest(name)
+    if near:
+        reason = f"nothing that we know reads {name}; perhaps {near} is meant"
+        return [
+            warn(
+                "environment.unknown", reason, seen={name: value}, remedy=f"unset {name}   # perhaps: export {near}=..."
+            )
+        ]
+    if name.startswith(("TORCH", "PYTORCH_", "NCCL_", "RCCL_")):  # hundreds exist that only log or find files
+        return []
+    reason = f"nothing that we know reads {name} (table of {len(variables.known())} variables)"
+    return [warn("environment.unknown", reason, seen={name: value}, remedy=f"unset {name}")]
+
+
+def level_of(name: str, value: str, entry: dict[str, Any], given: dict[str, str], facts: dict[str, Any]) -> str:
+    """Return error, warn or info for a variable that is set to `value`."""
+    lint = str(entry["lint"])
+    level = lint.split(maxsplit=1)[0].strip(":;,") if lint.split() else "info"
+    if name in SPECIAL:
+        return SPECIAL[name](value, given, facts)
+    condition = CONDITION.search(lint)
+    quiet = (
+        level not in LEVELS,
+        entry["class"] == "selection",  # judged by device_counts
+        "gfx90a" in lint and "gfx90a" not in facts["gfx"],
+        # the kit's own: a fresh folder in memory, so the cache is cold by construction
+        entry["class"] == "cache" and facts["runtime"] == "container" and value.startswith("/tmp/"),  # noqa: S108
+        not _holds(condition, value) if condition else value.strip() == str(entry["default"]).split(" ")[0],
+    )
+    return "info" if any(quiet) else level
+
+
+def _holds(condition: re.Match[str], value: str) -> bool:
+    """Tell whether a value meets the table's condition; one that is no number does (nobody knows what it does)."""
+    if not re.match(r"^\d{1,9}$", value.strip()):
+        return True
+    number, low = int(value), int(condition[2])
+    if condition[1] == ">":
+        return number > low
+    if condition[1] == ">=":
+        return number >= low
+    return low <= number <= int(condition[3] or low)

@@ -1,0 +1,67 @@
+"""Are the installed packages those of the lock, no fewer and no others?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from validate import context, packages
+from validate.outcome import fail, passed, skip
+
+if TYPE_CHECKING:
+    from schema.records import Outcome
+    from validate.machine import Machine
+
+SHOWN = 12
+REMEDY = "the image is not the lock's: `invoke build --force`, then `invoke validate`"
+
+
+def gather(machine: Machine, lock: dict[str, Any] | None) -> dict[str, Any]:  # noqa: ARG001 - the interface
+    """List what is installed. On a host only Python's packages: the rest is not ours to publish."""
+    runtime = context.load(machine)["runtime"]
+    return {
+        "runtime": runtime,
+        "debs": packages.debs(machine) if runtime == "container" else None,
+        "wheels": packages.wheels(machine),
+    }
+
+
+def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]:
+    """Judge both ways where the lock holds every byte; with a base image, what the lock adds to it."""
+    if not lock:
+        return [skip("inventory.no_lock", "there is no lock to compare with")]
+    if facts["runtime"] != "container":
+        return [
+            skip("inventory.host", "the packages of a host are not the lock's; only the image's are held against it")
+        ]
+    debs = {item["name"]: item["version"] for item in lock["debs"]}
+    wheels = {packages.normalise(item["name"]): item["version"] for item in lock["wheels"]}
+    installed = {item["name"]: item["version"] for item in facts["wheels"]}
+    ours = {item["name"] for item in facts["wheels"] if not item["debian"]}
+    complete = lock["base"] is None
+    found = []
+    if facts["debs"] is not None:
+        found += _compare("deb", facts["debs"], debs, set(facts["debs"]) if complete else set())
+    elif debs:
+        found.append(fail("inventory.deb", "the lock has Debian packages, and dpkg-query gives no list", remedy=REMEDY))
+    else:
+        found.append(skip("inventory.deb", "there is no dpkg here, and the lock has no Debian packages"))
+    # pip installs itself into environments; a lock names it when the image has it
+    found += _compare("wheel", installed, wheels, ours if complete else set())
+    return found
+
+
+def _compare(kind: str, installed: dict[str, str], wanted: dict[str, str], judged: set[str]) -> list[Outcome]:
+    """Compare one kind; `judged` are the installed names that the lock must know."""
+    missing = sorted(name for name in wanted if name not in installed)
+    other = sorted(f"{name} {installed[name]}" for name in wanted if installed.get(name, wanted[name]) != wanted[name])
+    extra = sorted(judged - set(wanted))
+    if not (missing or other or extra):
+        return [passed(f"inventory.{kind}", {"installed": len(installed), "locked": len(wanted)})]
+    words = {"missing": missing, "of another version": other, "not in the lock": extra}
+    reason = "; ".join(f"{len(names)} {what}: {_some(names)}" for what, names in words.items() if names)
+    seen = {"missing": missing[:SHOWN], "other_version": other[:SHOWN], "extra": extra[:SHOWN]}
+    return [fail(f"inventory.{kind}", reason, seen=seen, expected={"locked": len(wanted)}, remedy=REMEDY)]
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (" ..." if len(names) > SHOWN else "")

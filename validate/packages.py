@@ -1,0 +1,42 @@
+"""Which packages are installed: Debian's by dpkg, Python's by their metadata."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from validate.machine import Machine
+
+QUERY = ["dpkg-query", "-W", "-f=${db:Status-Abbrev}\t${Package}\t${Version}\t${Architecture}\n"]
+OWNED_BY_DPKG = re.compile(r"^/usr/lib/python3(\.\d+)?(/dist-packages)?/?$")  # Debian's own Python packages lie there
+
+
+def debs(machine: Machine) -> dict[str, str] | None:
+    """Return name -> version of the installed Debian packages; None where there is no dpkg."""
+    return machine.once("debs", lambda: _debs(machine))  # type: ignore[no-any-return]
+
+
+def _debs(machine: Machine) -> dict[str, str] | None:
+    ran = machine.run(QUERY, 60)
+    if not ran.ok:
+        return None
+    rows = [line.split("\t") for line in ran.stdout.splitlines()]
+    return {row[1]: row[2] for row in rows if len(row) == 4 and row[0].startswith("ii")}
+
+
+def wheels(machine: Machine) -> list[dict[str, Any]]:
+    """Return the Python distributions: normalised name, version, and whether dpkg put them there."""
+    return [
+        {
+            "name": normalise(item["name"]),
+            "version": item["version"],
+            "debian": bool(OWNED_BY_DPKG.match(item["folder"])),
+        }
+        for item in machine.distributions()
+    ]
+
+
+def normalise(name: str) -> str:
+    """Return a project's name in its one spelling: lower case, runs of `-_.` as one dash."""
+    return re.sub(r"[-_.]+", "-", name).lower()
