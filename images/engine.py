@@ -211,6 +211,7 @@ def connect(environ: Mapping[str, str] = os.environ, *, timeout_s: float = 10) -
         hint = "run through ./kit, which makes .venv from the locked requirements"
         raise EngineError("the Docker SDK for Python is not installed", hint, code="sdk") from error
     hint = "start it, or point DOCKER_HOST or `docker context use` at one that runs"
+    opened: list[Any] = []
     try:
         with door(f"reach the engine at {where.url} ({where.source})", hint, code="silent"):
             settings: dict[str, Any] = {"base_url": where.url, "use_ssh_client": where.url.startswith("ssh://")}
@@ -218,14 +219,20 @@ def connect(environ: Mapping[str, str] = os.environ, *, timeout_s: float = 10) -
                 settings |= kwargs_from_env(environment=cast("dict[str, str]", dict(environ)))
             elif where.tls:
                 settings["tls"] = _tls(where)
-            api = docker.APIClient(version="auto", timeout=int(timeout_s), **settings)
-            description = about.describe(api.version(), api.info(), where)
-            slow = docker.APIClient(version=api.api_version, timeout=int(timeout_s), **settings)
-    except TypeError as error:  # how docker-py meets an answer that is not an engine's
+            opened.append(docker.APIClient(version="auto", timeout=int(timeout_s), **settings))
+            description = about.describe(opened[0].version(), opened[0].info(), where)
+            _old_enough(description)
+            opened.append(docker.APIClient(version=opened[0].api_version, timeout=int(timeout_s), **settings))
+    except (EngineError, TypeError, AttributeError) as error:
+        for api in opened:
+            api.close()
+        if isinstance(error, EngineError):
+            raise
+        # how docker-py and we meet an answer that is not an engine's
         raise EngineError(f"what answers at {where.url} is not a container engine", hint, code="silent") from error
-    _old_enough(description)
+    api, slow = opened
     api.timeout = PATIENCE_S
-    slow.timeout = None  # type: ignore[assignment] # requests' way of saying "as long as it takes"
+    slow.timeout = None  # requests' way of saying "as long as it takes"
     return Engine(api, slow, where, description)
 
 
@@ -251,6 +258,8 @@ def door(what: str, hint: str = "", *, code: str = "refused") -> Iterator[None]:
 def _innermost(error: BaseException) -> str:
     """Return the first cause in words: the outer layers only repeat each other around it."""
     while error.__cause__ or error.__context__:
+        if explanation := getattr(error, "explanation", None):
+            return str(explanation)
         error = cast("BaseException", error.__cause__ or error.__context__)
     return str(error.args[-1]) if isinstance(error, OSError) and error.args else str(error)
 

@@ -39,8 +39,11 @@ def read(
     signals = [signal.SIGABRT, signal.SIGKILL]
     try:
         while True:
+            left = deadline - time.monotonic()
             try:
-                item = arrived.get(timeout=max(0.0, deadline - time.monotonic()))
+                if left <= 0:  # a container that never stops talking has its deadline too
+                    raise queue.Empty
+                item = arrived.get(timeout=left)
             except queue.Empty:
                 late = True
                 if not signals:

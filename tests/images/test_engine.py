@@ -1,0 +1,209 @@
+"""The engine door against the real engine: images in and out, and every way of not reaching it."""
+
+import builtins
+import io
+import json
+import socket
+import sys
+import tarfile
+import threading
+
+import pytest
+
+from images import engine as engines
+from images.endpoint import EngineError
+from tests.conftest import DOCKERFILE, SMALL, context
+
+pytestmark = pytest.mark.engine
+ABSENT = "sha256:" + "0" * 64
+
+
+def test_the_engine_describes_itself(engine):
+    about = engine.about()
+
+    assert about["name"] in {"docker", "podman"}
+    assert all(about[key] for key in ("version", "storage", "api", "memory_bytes", "cpus"))
+
+
+def test_an_absent_image_is_none_and_no_error(engine):
+    assert engine.image(ABSENT) is None
+    assert not engine.has("rocm-repro-kit-test:never")
+
+
+def test_an_image_that_is_required_and_absent_names_the_next_step(engine):
+    with pytest.raises(EngineError, match="has no image") as caught:
+        engine.require(ABSENT)
+
+    assert caught.value.hint == "./kit build"
+
+
+def test_a_built_image_is_known_by_the_id_that_the_build_gave(engine, busybox):
+    found = engine.image(SMALL)
+
+    assert found["id"] == busybox
+    assert found["config"]["Entrypoint"] == ["/bin/echo", "the image's own entrypoint"]
+    assert len(found["diff_ids"]) == 1
+    assert found["size"] > 500_000
+
+
+def test_a_build_has_no_network_and_its_log_comes_line_by_line(engine, busybox):
+    log = []
+    dockerfile = f"FROM {SMALL}\nRUN ls /sys/class/net && echo part; echo whole\n".encode()
+    image = engine.build(context(dockerfile), base=SMALL, nocache=True, on_log=log.append)
+    engine.remove(image, force=True)
+
+    assert [line for line in log if line in {"lo", "eth0"}] == ["lo"]
+    assert {"part", "whole"} <= set(log)
+    assert busybox != image
+
+
+def test_a_failing_step_is_shown_with_its_log(engine, busybox):
+    dockerfile = f"FROM {SMALL}\nRUN echo the reason; exit 3\n".encode()
+    with pytest.raises(EngineError, match="non-zero code: 3") as caught:
+        engine.build(context(dockerfile), base=busybox)
+
+    assert "the reason" in caught.value.message
+
+
+def test_a_base_that_is_not_there_is_not_looked_for_outside(engine):
+    with pytest.raises(EngineError, match="has no image"):
+        engine.build(context(b"FROM x"), base="rocm-repro-kit-test:never")
+
+
+def test_a_saved_image_comes_back_under_its_name(engine, tmp_path):
+    dockerfile = DOCKERFILE + b"LABEL round=trip\n"
+    image = engine.build(context(dockerfile, {"root.tar": empty_tar()}), tag="rocm-repro-kit-test:saved")
+    engine.save("rocm-repro-kit-test:saved", tmp_path / "image.tar")
+    engine.remove("rocm-repro-kit-test:saved", force=True)
+    assert not engine.has(image)
+
+    back = engine.load(tmp_path / "image.tar")
+    engine.tag(back["id"], "rocm-repro-kit-test:again")
+    named = engine.image("rocm-repro-kit-test:again")
+    removed = [engine.remove(f"rocm-repro-kit-test:{name}", force=True) for name in ("saved", "again", "again")]
+
+    assert back["id"] == named["id"] == image
+    assert removed == [True, True, False]
+
+
+def empty_tar():
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        entry = tarfile.TarInfo("file")
+        tar.addfile(entry, io.BytesIO())
+    return buffer.getvalue()
+
+
+def test_a_broken_archive_is_an_error_though_the_answer_begins_well(engine, tmp_path):
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        files = {
+            "manifest.json": json.dumps(
+                [{"Config": "c.json", "RepoTags": ["rocm-repro-kit-test:bad"], "Layers": ["l.tar"]}]
+            ),
+            "c.json": json.dumps(
+                {"rootfs": {"type": "layers", "diff_ids": [ABSENT]}, "os": "linux", "architecture": "amd64"}
+            ),
+            "l.tar": "this is no tar",
+        }
+        for name, text in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(text)
+            tar.addfile(entry, io.BytesIO(text.encode()))
+    path = tmp_path / "bad.tar"
+    path.write_bytes(buffer.getvalue())
+    with pytest.raises(EngineError, match=r"could not load|cannot load"):
+        engine.load(path)
+
+
+def test_a_tag_is_not_pulled(engine):
+    with pytest.raises(EngineError, match="tags move"):
+        engine.pull("busybox:latest")
+
+
+def test_a_digest_that_nobody_serves_is_named(engine):
+    reference = f"127.0.0.1:9/nobody@{ABSENT}"
+    with pytest.raises(EngineError, match=ABSENT) as caught:
+        engine.pull(reference)
+
+    assert "registry" in caught.value.hint
+
+
+@pytest.fixture
+def answering(tmp_path):
+    """Start a server on a socket that gives one fixed HTTP answer to everything."""
+    stop = []
+
+    def start(body, status="200 OK"):
+        server = socket.socket(socket.AF_UNIX)
+        server.bind(str(tmp_path / "engine.sock"))
+        server.listen()
+        answer = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+        answer = f"{answer}Connection: close\r\n\r\n{body}".encode()
+
+        def serve():
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                with connection:
+                    if connection.recv(65536):
+                        connection.sendall(answer)
+
+        threading.Thread(target=serve, daemon=True).start()
+        stop.append(server)
+        return {"DOCKER_HOST": f"unix://{tmp_path}/engine.sock"}
+
+    yield start
+    for server in stop:
+        server.shutdown(socket.SHUT_RDWR)
+        server.close()
+
+
+def test_an_engine_that_is_too_old_is_refused_with_its_version(answering):
+    version = {"Version": "17.06.0", "ApiVersion": "1.30", "MinAPIVersion": "1.12"}
+    with pytest.raises(EngineError, match=r"docker 17\.06\.0 speaks API 1\.30") as caught:
+        engines.connect(answering(json.dumps(version)))
+
+    assert caught.value.code == "old"
+    assert "20.10" in caught.value.hint
+
+
+@pytest.mark.parametrize("body", ["<html>hello</html>", "[]", '{"message": "no"}', '""'])
+def test_something_else_behind_the_socket_is_no_engine(body, answering):
+    with pytest.raises(EngineError) as caught:
+        engines.connect(answering(body))
+
+    assert caught.value.code == "silent"
+    assert caught.value.hint
+
+
+def test_an_engine_that_refuses_is_quoted(answering):
+    with pytest.raises(EngineError, match="the daemon is unwell"):
+        engines.connect(answering('{"message": "the daemon is unwell"}', "500 Internal Server Error"))
+
+
+def test_an_unreachable_remote_engine_is_named_with_its_source():
+    with pytest.raises(EngineError, match=r"tcp://127\.0\.0\.1:9 \(DOCKER_HOST\)") as caught:
+        engines.connect({"DOCKER_HOST": "tcp://127.0.0.1:9"}, timeout_s=2)
+
+    assert caught.value.code == "silent"
+
+
+def test_a_missing_sdk_names_the_command_that_brings_it(monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name == "docker":
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    for name in [name for name in sys.modules if name.split(".")[0] == "docker"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setattr(engines.endpoint, "reach", lambda _where: None)
+    with pytest.raises(EngineError, match="SDK for Python is not installed") as caught:
+        engines.connect({})
+
+    assert "./kit" in caught.value.hint
