@@ -1,0 +1,1 @@
+"""From a lock to its image, and running things in it."""

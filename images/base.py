@@ -1,0 +1,76 @@
+"""A base image by digest: had from the engine, else from its registry; its identity as a record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pins.progress import Progress
+from schema.errors import KitError
+from schema.stream import now
+
+if TYPE_CHECKING:
+    from images.engine import Engine
+    from pins.lock import Lock
+
+
+def reference(wanted: dict[str, Any]) -> str:
+    """Return the base of a lock as an engine understands it: by digest, never by tag."""
+    return f"{wanted['repo']}@{wanted['digest']}"
+
+
+def pulled(wanted: dict[str, Any], engine: Engine, say: Progress) -> dict[str, Any]:
+    """Return the base of a lock (`base` of schema image-1), pulled where the engine does not have it.
+
+    Raises KitError, naming the digest, when no registry answers.
+    """
+    name = reference(wanted)
+    image = engine.image(name)
+    if image is None:
+        say.note(f"pulling {name}")
+        with Progress("pull", unit="B", shown=say.shown) as progress:
+
+            def follow(done: int, known: int) -> None:
+                progress.total = known
+                progress.advance(done - progress.done)
+
+            image = engine.pull(name, on_progress=follow)
+    if engine.about()["storage"] == "containerd":
+        raise KitError(
+            f"the engine's containerd image store does not tell the configuration of {name}",
+            "use an engine with the overlay2 store for images that are pulled",
+        )
+    return {
+        "reference": name,
+        "digest": wanted["digest"],
+        "config_digest": image["id"],
+        "diff_ids": image["diff_ids"],
+    }
+
+
+def record(lock: Lock, engine: Engine, below: dict[str, Any], *, seconds: float) -> dict[str, Any]:
+    """Return the record of an image that is its base: nothing was added, so every identity is the base's own."""
+    image = engine.require(below["reference"])
+    return {
+        "schema": "image-1",
+        "name": lock.name,
+        "reference": below["reference"],
+        "channel": lock.channel,
+        "lock_sha256": lock.sha256,
+        "platform": "linux/amd64",
+        "image_id": below["config_digest"],
+        "manifest_digest": below["digest"],
+        "diff_ids": below["diff_ids"],
+        "size_bytes": image["size"],
+        "engine_id": image["id"],
+        "engine": engine_record(engine),
+        "base": below,
+        "built_at": now(),
+        "build_seconds": round(seconds, 1),
+        "built_twice": None,
+    }
+
+
+def engine_record(engine: Engine) -> dict[str, str]:
+    """Return what an image record says about the engine."""
+    about = engine.about()
+    return {key: about[key] for key in ("name", "version", "storage")}

@@ -1,0 +1,81 @@
+"""What building a lock would take: its inputs, room on the disk, steps. Nothing is done."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pins.progress import amount
+from pins.store import Store
+
+if TYPE_CHECKING:
+    from pins.lock import Lock
+
+UNPACKED = 6  # a .deb of this kind holds five times its size; the rest is room for byte code
+
+
+def plan(lock: Lock, store: Store | None = None, out: Path | None = None) -> dict[str, Any]:
+    """Return lock, inputs, sizes in bytes and steps as one JSON document."""
+    store = store or Store()
+    inputs = [item for item in (*lock.debs, *lock.wheels) if item["sha256"]]
+    missing = [item for item in inputs if not store.path(item["sha256"]).exists()]
+    total = sum(item["size"] or 0 for item in inputs)
+    return {
+        "lock": lock.name,
+        "lock_sha256": lock.sha256,
+        "channel": lock.channel,
+        "base": f"{lock.base['repo']}@{lock.base['digest']}" if lock.base else None,
+        "inputs": {
+            "files": len(inputs),
+            "bytes": total,
+            "missing_files": len(missing),
+            "missing_bytes": sum(item["size"] or 0 for item in missing),
+        },
+        "disk": {
+            # At once: the engine's build (packages and tree), its saved archive, ours, and the loaded image.
+            "work_bytes": total * (UNPACKED + 1) * 2,
+            "engine_bytes": total * (UNPACKED * 2 + 1),
+            "work_free_bytes": shutil.disk_usage(_existing(out or Path())).free,
+        },
+        "steps": steps(lock),
+    }
+
+
+def steps(lock: Lock) -> list[str]:
+    """Return in words what `build` does for this lock."""
+    if lock.base and not (lock.debs or lock.wheels):
+        return [f"pull {lock.base['repo']}@{lock.base['digest']}", "record its identity; nothing is added to it"]
+    first = sum(bool(item["bootstrap"]) for item in lock.debs)
+    return [
+        f"verify {len(lock.debs) + len(lock.wheels)} files in the store, fetch what is missing",
+        f"unpack {first} packages of the minimal system into a first layer",
+        f"build with the network off: dpkg installs {len(lock.debs)} packages, byte code, audit",
+        "save, rewrite into the canonical form, load",
+        "check the engine's id, write the record",
+    ]
+
+
+def describe(document: dict[str, Any]) -> str:
+    """Return a plan as text for a person."""
+    inputs, disk = document["inputs"], document["disk"]
+    lines = [
+        f"lock    {document['lock']} ({document['channel']})",
+        f"        {document['lock_sha256']}",
+        f"base    {document['base'] or 'none: every byte comes from packages'}",
+        (
+            f"inputs  {inputs['files']} files, {amount(inputs['bytes'], 'B')}; "
+            f"to fetch: {inputs['missing_files']} files, {amount(inputs['missing_bytes'], 'B')}"
+        ),
+        (
+            f"disk    about {amount(disk['work_bytes'], 'B')} here while it builds "
+            f"({amount(disk['work_free_bytes'], 'B')} free), {amount(disk['engine_bytes'], 'B')} in the engine"
+        ),
+        *(f"step {number}  {step}" for number, step in enumerate(document["steps"], 1)),
+    ]
+    return "\n".join(lines)
+
+
+def _existing(path: Path) -> Path:
+    path = path.absolute()
+    return path if path.exists() else _existing(path.parent)

@@ -1,0 +1,102 @@
+"""The image record: what a lock was built to, and whether that still holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pins.lock import PINS
+from schema import documents
+from schema.errors import KitError
+
+if TYPE_CHECKING:
+    from images.engine import Engine
+    from pins.lock import Lock
+
+NAME = "image.json"
+#: What must be equal wherever the lock is built; engine, times and seconds may differ.
+IDENTITY = ("image_id", "manifest_digest", "diff_ids", "size_bytes")
+
+
+def kept(lock: Lock, engine: Engine, out: Path, *, pins: Path = PINS) -> dict[str, Any] | None:
+    """Return the record in the lock's folder `out` if it still holds, else None.
+
+    It holds when it is of this very lock, agrees with the identity committed beside the lock, and the engine has
+    exactly that image.
+    """
+    try:
+        image = read(out / NAME)
+    except KitError:
+        return None
+    if image["lock_sha256"] != lock.sha256 or unexpected(image, pins):
+        return None
+    found = engine.image(image["engine_id"])
+    if found is None or found["id"] != image["engine_id"] or found["diff_ids"] != image["diff_ids"]:
+        return None
+    return image
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return the image record in a file; KitError unless it is one."""
+    image: dict[str, Any] = documents.read_json(path)
+    documents.check(image, "image-1", str(path))
+    return image
+
+
+def write(image: dict[str, Any], path: Path) -> None:
+    """Write a record: whole or not at all, whatever happens meanwhile."""
+    documents.check(image, "image-1", "the image record")
+    data = json.dumps(image, indent=2, ensure_ascii=False).encode() + b"\n"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".tmp-", delete=False) as part:
+            try:
+                part.write(data)
+                part.flush()
+                os.fsync(part.fileno())
+                os.fchmod(part.fileno(), 0o644)
+                Path(part.name).replace(path)
+            except BaseException:
+                with suppress(OSError):
+                    Path(part.name).unlink()
+                raise
+    except OSError as error:
+        raise KitError(f"cannot write {path}: {error.strerror}", "make room there, then run it again") from error
+
+
+def unexpected(image: dict[str, Any], pins: Path = PINS) -> list[dict[str, str]]:
+    """Return in what an image differs from the identity committed beside its lock; nothing where none is committed.
+
+    An identity of another lock says nothing: that lock has changed, and its identity is still to be committed.
+    """
+    path = pins / f"{image['name']}.image.json"
+    if not path.is_file():
+        return []
+    committed = read(path)
+    if committed["lock_sha256"] != image["lock_sha256"]:
+        return []
+    return [
+        {"path": path.name, "field": key, "committed": str(committed[key]), "built": str(image[key])}
+        for key in IDENTITY
+        if committed[key] != image[key]
+    ]
+
+
+def answer(image: dict[str, Any]) -> dict[str, Any]:
+    """Return what `build --json` promises to scripts; `unexpected` only where the committed identity differs."""
+    keys = ("image_id", "engine_id", "manifest_digest", "diff_ids", "lock_sha256", "channel")
+    found = {key: image[key] for key in keys} | {"built": image["built_at"]}
+    found |= image["built_twice"] or {}
+    if surprise := unexpected(image):
+        found["unexpected"] = surprise
+    return found
+
+
+def exit_code(image: dict[str, Any]) -> int:
+    """Return 1 when two builds differ, or the image is not the committed one; else 0."""
+    twice = image["built_twice"]
+    return int((twice is not None and not twice["identical"]) or bool(unexpected(image)))
