@@ -1,16 +1,680 @@
-"""The commands of ROCm Repro Kit."""
+"""The commands. Each loads what it needs, calls, prints, and exits; nothing heavy is imported before it is used.
+
+stdout carries data (a path, a table, one JSON document with `--json`), stderr carries progress.
+Exit codes: 0 all well; 1 something failed or does not hold; 2 could not run, or refused.
+"""
 
 from __future__ import annotations
 
+import functools
+import os
+import re
 import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from invoke import Collection, Program, task
 from invoke.exceptions import Exit, ParseError
 
+from schema.errors import KitError
 
-@task
-def hello(c):
-    """hi"""
-    print("x")
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from images.engine import Engine
+    from pins.host import Host
+    from pins.lock import Lock
+    from pins.store import Store
+
+ROOT = Path(__file__).resolve().parent
+OUT = Path(os.environ.get("KIT_OUT") or ROOT / "out")
+RECORDS = {"validate": "report.jsonl", "benchmarks": "results.jsonl"}
+DEADLINE_S = {"validate": 600, "benchmarks": 24 * 3600}  # each case has a deadline of its own
+Records = list[dict[str, Any]]
+
+
+def say(text: str) -> None:
+    """Tell a person how it goes; never data."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def show(document: Any) -> None:
+    """Print one JSON document on stdout."""
+    from schema.documents import show as write
+
+    write(document)
+
+
+def leave(code: int) -> None:
+    """End the command with this exit code."""
+    if code:
+        raise Exit(code=code)
+
+
+def command(body: Callable[..., None]) -> Any:
+    """Make a task of a function: help from its docstring, a KitError as message and hint with exit code 2."""
+    summary, _, options = (body.__doc__ or "").partition("\n\n    Args:\n")
+    described = dict(re.findall(r"^ {8}(\w+): (.+)$", options, re.MULTILINE))
+
+    @functools.wraps(body)
+    def guarded(*args: Any, **kwargs: Any) -> None:
+        try:
+            body(*args, **kwargs)
+        except KitError as error:
+            raise Exit(f"error: {error}", code=2) from error
+        except KeyboardInterrupt as error:
+            raise Exit("interrupted; the same command goes on from here", code=130) from error
+        except BrokenPipeError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nobody reads on: Python's own flush must not complain
+            raise Exit(code=0) from error
+        except Exit:
+            raise
+        except Exception as error:
+            if os.environ.get("KIT_DEBUG"):
+                raise
+            raise Exit(
+                f"error: a fault in the kit itself: {type(error).__name__}: {error}\n\n"
+                "hint: run it again with KIT_DEBUG=1 and report what it prints",
+                code=2,
+            ) from error
+
+    guarded.__doc__ = summary
+    return task(guarded, auto_shortflags=False, help={name.replace("_", "-"): text for name, text in described.items()})
+
+
+# What several commands share ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The lock that a command works on, what this machine has, and where outputs go."""
+
+    lock: Lock
+    host: Host
+    out: Path
+
+
+class Ran(NamedTuple):
+    """The records of a run and the folder that they are in."""
+
+    records: Records
+    out: Path
+
+
+def choose(rocm: str, channel: str, lock: str) -> Chosen:
+    """Find the lock, say which and why."""
+    from pins.choice import find
+    from pins.host import look
+
+    host = look()
+    choice = find(host, rocm=rocm, channel=channel, lock=lock)
+    say(f"lock: {choice.lock.name} ({choice.reason})")
+    return Chosen(choice.lock, host, OUT / choice.lock.name)
+
+
+def engine_door() -> Engine:
+    """Return the engine that answers, or say in one line what is missing."""
+    from images.engine import connect
+
+    return connect()
+
+
+def fetched(lock: Lock) -> Store:
+    """Have every input of the lock in the store, and return the store."""
+    from pins.fetch import fetch as get
+    from pins.store import Store
+
+    store = Store()
+    get(lock, store)
+    return store
+
+
+def built(chosen: Chosen, engine: Engine) -> dict[str, Any]:
+    """Return the image record; build only when record, lock and the engine's image do not agree."""
+    from images import build as builder
+
+    image = builder.kept(chosen.lock, engine, chosen.out)
+    if image:
+        say(f"image: kept (built {image['built_at']})")
+        return image
+    return builder.build(chosen.lock, engine, fetched(chosen.lock), out=chosen.out)
+
+
+def rebuilt(document: dict[str, Any], *, yes: bool) -> dict[str, Any]:
+    """Build the image of a lock that came in a bundle; one that is not ours only when the user said yes."""
+    from images import build as builder
+    from pins.lock import from_document, load_all
+
+    lock = from_document(document)
+    if not yes and lock.sha256 not in {known.sha256 for known in load_all()}:
+        say(builder.describe(builder.plan(lock)))
+        raise KitError(
+            f"the bundle's lock {lock.name} is not one of this checkout; building it runs its packages' scripts "
+            "(in a container, without network)",
+            "look at its inputs above, then add --yes",
+        )
+    return builder.build(lock, engine_door(), fetched(lock), out=OUT / "rebuilt" / lock.name, force=True)
+
+
+def run(chosen: Chosen, image: dict[str, Any], engine: Engine, module: str, argv: list[str], case: str = "") -> Records:
+    """Run `validate` or `benchmarks` in the image, show its records as they come, and return them."""
+    from bundle.console import Console
+    from images.doctor import choose_backend
+    from images.running import stream
+
+    return stream(
+        engine,
+        image,
+        chosen.lock,
+        module,
+        argv + (["--case", f"/kit/case/{Path(case).name}"] if case else []),
+        backend=choose_backend(chosen.host, chosen.lock),
+        out_path=chosen.out / RECORDS[module],
+        on_record=Console(sys.stderr).record,
+        on_stderr=say,
+        extra={Path(case).name: read(case)} if case else None,
+        deadline_s=DEADLINE_S[module],
+    )
+
+
+def kept(chosen: Chosen, image: dict[str, Any], module: str, suite: str = "") -> Records | None:
+    """Return the records of an earlier run if all that they stand on is still the same, and say when that was."""
+    from bundle import kept as keeping
+    from images.doctor import choose_backend
+    from schema.sources import digest
+
+    expected = {
+        "image_id": image["image_id"],
+        "lock_sha256": chosen.lock.sha256,
+        "cargo_sha256": digest(),
+        "backend": choose_backend(chosen.host, chosen.lock),
+    }
+    records = keeping.kept(chosen.out / RECORDS[module], expected, suite=suite)
+    if records:
+        say(f"{module}: kept (from {records[0]['started_at']})")
+    return records
+
+
+def run_here(module: str, argv: list[str], case: str = "") -> Records:
+    """Run `validate` or `benchmarks` with this Python and its torch, without an image."""
+    from images.hostpython import stream
+
+    from bundle.console import Console
+
+    return stream(
+        module,
+        argv + (["--case", str(Path(case).resolve())] if case else []),
+        out_path=OUT / "host" / RECORDS[module],
+        on_record=Console(sys.stderr).record,
+        on_stderr=say,
+        deadline_s=DEADLINE_S[module],
+    )
+
+
+def run_anywhere(module: str, argv: list[str], runtime: str, asked: tuple[str, str, str], case: str = "") -> Ran:
+    """Run a module where the user wants it: in the image of the lock that was asked for, or on this host."""
+    if runtime == "host":
+        return Ran(run_here(module, argv, case), OUT / "host")
+    if runtime != "container":
+        raise KitError(f"there is no runtime {runtime!r}", "--runtime container, or --runtime host")
+    chosen, engine = choose(*asked), engine_door()
+    return Ran(run(chosen, built(chosen, engine), engine, module, argv, case), chosen.out)
+
+
+def command_line(module: str, argv: list[str], asked: tuple[str, str, str], case: str = "") -> str:
+    """Return the `docker run` line of a run, with its cargo written beside the other outputs."""
+    from images.access import access, docker_run_line
+    from images.cargo import pack
+    from images.doctor import choose_backend
+    from images.running import context_of
+
+    chosen, engine = choose(*asked), engine_door()
+    image = built(chosen, engine)
+    backend = choose_backend(chosen.host, chosen.lock)
+    extra = {Path(case).name: read(case)} if case else None
+    cargo, _ = pack(chosen.lock.document, context_of(image, chosen.lock, backend), extra)
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    (chosen.out / "cargo.tar").write_bytes(cargo)
+    argv = argv + (["--case", f"/kit/case/{Path(case).name}"] if case else [])
+    return docker_run_line(
+        access(backend, engine.about()),
+        image["engine_id"],
+        ["python3", "-m", module, *argv],
+        cargo=chosen.out / "cargo.tar",
+    )
+
+
+def summarized(records: Records, out: Path) -> dict[str, Any]:
+    """Return the statistics of a benchmark run, and leave them beside its records."""
+    from benchmarks.summary import from_records
+    from schema.canon import dumps
+
+    summary = from_records(records)
+    (out / "summary.json").write_bytes(dumps(summary) + b"\n")
+    return summary
+
+
+def sealed_and_verified(chosen: Chosen, image: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the bundle's path and verdict; the bundle that is there is kept if it verifies and holds these records."""
+    from bundle.kept import holds
+    from bundle.seal import seal
+    from bundle.verify import verify as judge
+
+    path, records = chosen.out / "bundle", [chosen.out / name for name in RECORDS.values()]
+    verdict = attempt(lambda: judge(path)) if path.exists() else None
+    if isinstance(verdict, dict) and verdict["verdict"] == "CONFIRMED" and holds(path, *records, image=image):
+        say("bundle: kept (verified again)")
+        return str(path), verdict
+    sealed = seal(*records, image=image, lock=chosen.lock.document, out=chosen.out)
+    return sealed["path"], judge(path)
+
+
+def statuses(records: Records) -> list[str]:
+    """Return how the findings or processes among the records ended."""
+    return [record["status"] for record in records if "status" in record]
+
+
+def attempt(call: Callable[[], Any]) -> Any:
+    """Return what `call` returns, or the KitError that it raises."""
+    try:
+        return call()
+    except KitError as error:
+        return error
+
+
+def read(name: str) -> bytes:
+    """Return a file that the user named."""
+    try:
+        return Path(name).read_bytes()
+    except OSError as error:
+        raise KitError(f"cannot read {name}: {error.strerror}") from error
+
+
+# The commands ---------------------------------------------------------------------------------------------------------
+
+
+@command
+def doctor(_c: Any, rocm: str = "", channel: str = "", lock: str = "", json: bool = False) -> None:
+    """Say what this machine can do, which lock would be used here and why, and what to change.
+
+    Args:
+        rocm: ROCm version to ask about, e.g. 5.7
+        channel: amd, debian, wheel or cuda
+        lock: name or file of a lock
+        json: print one JSON document
+    """
+    from bundle.console import Console
+    from images.doctor import look
+    from images.engine import connect
+    from pins.choice import find
+    from pins.host import look as look_at_host
+    from schema.records import exit_code
+
+    findings = look(
+        attempt(connect), attempt(lambda: find(look_at_host(), rocm=rocm, channel=channel, lock=lock)), checkout=ROOT
+    )
+    if json:
+        show(findings)
+    else:
+        shown = Console(sys.stdout)
+        for finding in findings:
+            shown.finding(finding)
+    leave(exit_code(statuses(findings)))
+
+
+@command
+def demo(_c: Any) -> None:
+    """Verify the small bundle that ships with the kit, and see one changed byte caught; no engine, no GPU."""
+    from bundle.demo import demo as run
+    from bundle.verify import describe
+
+    shown = run()
+    print(describe(shown["verdict"]))
+    print(f"\none byte of {shown['changed']} changed in a copy:\n")
+    print(describe(shown["caught"]))
+    print(f"\nits report: {shown['report']}")
+    leave(0 if (shown["verdict"]["verdict"], shown["caught"]["verdict"]) == ("CONFIRMED", "CONTRADICTED") else 1)
+
+
+@command
+def lock(_c: Any, pin: str = "", out: str = "") -> None:
+    """Resolve a pin into a lock: every package by sha256.
+
+    Args:
+        pin: name or file of a pin
+        out: folder for the lock; default: beside the pins
+    """
+    from pins.lock import PINS
+    from pins.resolve import resolve
+
+    if not pin:
+        named = ", ".join(sorted(path.name.removesuffix(".pin.yaml") for path in PINS.glob("*.pin.yaml")))
+        raise KitError("which pin?", f"./kit lock --pin NAME, one of: {named}")
+    path = Path(pin) if pin.endswith(".yaml") else PINS / f"{pin}.pin.yaml"
+    print(resolve(path, Path(out) if out else PINS))
+
+
+@command
+def fetch(_c: Any, rocm: str = "", channel: str = "", lock: str = "", json: bool = False) -> None:
+    """Download every input of a lock into the store, each byte verified; an interrupted fetch goes on where it was.
+
+    Args:
+        rocm: ROCm version, e.g. 5.7
+        channel: amd, debian, wheel or cuda
+        lock: name or file of a lock
+        json: print one JSON document
+    """
+    from dataclasses import asdict
+
+    from pins.fetch import fetch as get
+    from pins.store import Store
+
+    got = get(choose(rocm, channel, lock).lock, Store())
+    if json:
+        show(asdict(got))
+    else:
+        print(f"{got.files} files, {got.bytes} bytes, all verified; {got.downloaded_bytes} bytes were downloaded")
+
+
+@command
+def mirror(_c: Any, folder: str, rocm: str = "", channel: str = "", lock: str = "") -> None:
+    """Copy every input of a lock into a folder, from which `KIT_SOURCE=FOLDER` builds when the archives have moved on.
+
+    Args:
+        folder: where to
+        rocm: ROCm version, e.g. 5.7
+        channel: amd, debian, wheel or cuda
+        lock: name or file of a lock
+    """
+    from pins.mirror import mirror as copy
+
+    chosen = choose(rocm, channel, lock)
+    copy(chosen.lock, fetched(chosen.lock), Path(folder))
+    print(folder)
+
+
+@command
+def build(
+    _c: Any,
+    rocm: str = "",
+    channel: str = "",
+    lock: str = "",
+    check: bool = False,
+    dry_run: bool = False,
+    dockerfile: str = "",
+    json: bool = False,
+) -> None:
+    """Build the image of a lock, the same bytes on every machine, and record its SHA256s.
+
+    Args:
+        rocm: ROCm version, e.g. 5.7
+        channel: amd, debian, wheel or cuda
+        lock: name or file of a lock
+        check: build twice, in different surroundings, and compare file by file
+        dry_run: show lock, inputs, sizes and steps; build nothing
+        dockerfile: another recipe than images/Dockerfile, e.g. to see `--check` catch it
+        json: print one JSON document
+    """
+    from images import build as builder
+
+    chosen = choose(rocm, channel, lock)
+    if dry_run:
+        plan = builder.plan(chosen.lock)
+        show(plan) if json else print(builder.describe(plan))
+        return
+    engine, recipe = engine_door(), Path(dockerfile) if dockerfile else builder.DOCKERFILE
+    if check:
+        image = builder.check(chosen.lock, engine, fetched(chosen.lock), out=chosen.out, dockerfile=recipe)
+    elif dockerfile:
+        image = builder.build(chosen.lock, engine, fetched(chosen.lock), out=chosen.out, dockerfile=recipe)
+    else:
+        image = built(chosen, engine)
+    answer = builder.answer(image)
+    show(answer) if json else print(builder.told(answer))
+    leave(builder.exit_code(image))
+
+
+@command
+def validate(
+    _c: Any,
+    rocm: str = "",
+    channel: str = "",
+    lock: str = "",
+    runtime: str = "container",
+    dry_run: bool = False,
+    json: bool = False,
+) -> None:
+    """Prove that the image does, on this machine, what its lock says.
+
+    Args:
+        rocm: ROCm version, e.g. 5.7
+        channel: amd, debian, wheel or cuda
+        lock: name or file of a lock
+        runtime: container, or host: this Python's own torch, no image
+        dry_run: print the container's command line; run nothing
+        json: print the report as one JSON document
+    """
+    from bundle.junit import junit
+
+    from bundle.console import counted
+    from schema.records import exit_code
+    from schema.stream import report_document
+
+    if dry_run:
+        print(command_line("validate", [], (rocm, channel, lock)))
+        return
+    ran = run_anywhere("validate", [], runtime, (rocm, channel, lock))
+    report = report_document(ran.records)
+    (ran.out / "junit.xml").write_text(junit(report), encoding="utf-8")
+    show(report) if json else print(f"{counted(report['findings'])}: {ran.out / RECORDS['validate']}")
+    leave(exit_code(statuses(ran.records)))
+
+
+@command
+def benchmark(
+    _c: Any,
+    rocm: str = "",
+    channel: str = "",
+    lock: str = "",
+    suite: str = "quick",
+    case: str = "",
+    only: str = "",
+    runtime: str = "container",
+    dry_run: bool = False,
+    json: bool = False,
+) -> None:
+    """Measure speed in fresh processes, with intervals that hold, each result proved correct first.
+
+    Args:
+        rocm: ROCm version, e.g. 5.7
+        channel: amd, debian, wheel or cuda
+        lock: name or file of a lock
+        suite: smoke (minutes, shows that all works), quick (a look), publish (for a model card)
+        case: your own case, a Python file
+        only: one case, or what its name begins with
+        runtime: container, or host: this Python's own torch, no image
+        dry_run: print the container's command line; run nothing
+        json: print the summary as one JSON document
+    """
+    from bundle.console import table
+    from schema.records import exit_code
+
+    argv = ["--suite", suite, *(["--only", only] if only else [])]
+    if dry_run:
+        print(command_line("benchmarks", argv, (rocm, channel, lock), case))
+        return
+    ran = run_anywhere("benchmarks", argv, runtime, (rocm, channel, lock), case)
+    summary = summarized(ran.records, ran.out)
+    show(summary) if json else print(f"{table(summary)}\n{ran.out / RECORDS['benchmarks']}")
+    leave(exit_code(statuses(ran.records)))
+
+
+@command
+def bundle(
+    _c: Any,
+    rocm: str = "",
+    channel: str = "",
+    lock: str = "",
+    report: str = "",
+    results: str = "",
+    case: str = "",
+    out: str = "",
+    json: bool = False,
+) -> None:
+    """Seal lock, image, report and results into a bundle that anyone can verify.
+
+    Args:
+        rocm: ROCm version, e.g. 5.7
+        channel: amd, debian, wheel or cuda
+        lock: name or file of a lock
+        report: records of a validation made elsewhere (`python3 -m validate > FILE`)
+        results: records of a benchmark made elsewhere (`python3 -m benchmarks > FILE`)
+        case: the case file that was measured, if it was your own
+        out: folder for the bundle
+        json: print one JSON document
+    """
+    from bundle.seal import seal
+    from images.record import read as image_record
+
+    own_case = Path(case) if case else None
+    if report or results:
+        paths = [Path(name) if name else None for name in (report, results)]
+        sealed = seal(*paths, image=None, lock=None, out=Path(out) if out else OUT / "host", case=own_case)
+    else:
+        chosen = choose(rocm, channel, lock)
+        sealed = seal(
+            *(chosen.out / name for name in RECORDS.values()),
+            image=image_record(chosen.out / "image.json"),
+            lock=chosen.lock.document,
+            out=Path(out) if out else chosen.out,
+            case=own_case,
+        )
+    show({key: sealed[key] for key in ("path", "bundle_hash", "content_hash")}) if json else print(sealed["path"])
+
+
+@command
+def verify(_c: Any, path: str, rebuild: bool = False, yes: bool = False, json: bool = False) -> None:
+    """Verify a bundle, a folder or a .tar, without a GPU: every byte, every statistic, every finding.
+
+    Args:
+        path: the bundle
+        rebuild: also build its image again from its lock, and compare
+        yes: rebuild even from a lock that is not one of ours (its packages' scripts run, without network)
+        json: print the verdict as one JSON document
+    """
+    from bundle.verify import describe
+    from bundle.verify import verify as judge
+
+    verdict = judge(Path(path), rebuild=(lambda document: rebuilt(document, yes=yes)) if rebuild else None)
+    show(verdict) if json else print(describe(verdict))
+    leave(0 if verdict["verdict"] == "CONFIRMED" else 1)
+
+
+@command
+def card(_c: Any, card: str, bundle: str, allow_cpu: bool = False, allow_quick: bool = False) -> None:
+    """Insert the section of a verified bundle into a model card, between markers; all else stays byte for byte.
+
+    Args:
+        card: the model card, e.g. README.md
+        bundle: the bundle
+        allow_cpu: also insert what is not a GPU result
+        allow_quick: also insert figures of fewer than five processes
+    """
+    from bundle.card import put
+
+    done = put(Path(bundle), Path(card), allow_cpu=allow_cpu, allow_quick=allow_quick)
+    say("inserted" if done["changed"] else "unchanged: the card has this section already")
+    print(done["card"])
+
+
+@command
+def reproduce(
+    _c: Any, rocm: str = "", channel: str = "", lock: str = "", suite: str = "smoke", json: bool = False
+) -> None:
+    """Do it all: build, validate, benchmark, seal, verify; what is there and still true is kept.
+
+    Args:
+        rocm: ROCm version, e.g. 5.7
+        channel: amd, debian, wheel or cuda
+        lock: name or file of a lock
+        suite: smoke, quick or publish
+        json: print one JSON document
+    """
+    from bundle.console import ending
+    from images.record import exit_code as unexpected
+    from schema.records import exit_code
+
+    chosen, engine = choose(rocm, channel, lock), engine_door()
+    image = built(chosen, engine)
+    report = kept(chosen, image, "validate") or run(chosen, image, engine, "validate", [])
+    if exit_code(statuses(report)) == 1:
+        say("nothing is measured before it is proved correct: mend what failed above, then run this again")
+        leave(1)
+    results = kept(chosen, image, "benchmarks", suite) or run(chosen, image, engine, "benchmarks", ["--suite", suite])
+    summary = summarized(results, chosen.out)
+    path, verdict = sealed_and_verified(chosen, image)
+    answer = {
+        "image_id": image["image_id"],
+        "manifest_digest": image["manifest_digest"],
+        "findings": [record for record in report if record["kind"] == "finding"],
+        "summary": summary,
+        "bundle": path,
+        "verdict": verdict,
+    }
+    show(answer) if json else print(ending(answer))
+    leave(max(exit_code(statuses(results)), unexpected(image), int(verdict["verdict"] != "CONFIRMED")))
+
+
+@command
+def test(_c: Any, only: str = "") -> None:  # noqa: PT028 -- a command, not a test
+    """Run everything a change must pass: formatting, lints, types, tests, the chain on a real engine.
+
+    Args:
+        only: pytest's arguments instead of everything, e.g. "tests/bundle -k card"
+    """
+    python, locked = sys.executable, ROOT / "requirements" / "test.txt"
+    install = [python, "-m", "pip", "install", "-qq", "--only-binary=:all:", "--require-hashes", "-r", str(locked)]
+    steps = [install, *([python, "-m", *tool] for tool in (["ruff", "format", "--check"], ["ruff", "check"], ["mypy"]))]
+    steps.append([python, "-m", "pytest", *only.split()])
+    for step in [steps[0], steps[-1]] if only else steps:
+        say("+ " + " ".join(step[2:]))
+        code = os.spawnv(os.P_WAIT, python, step)  # noqa: S606 -- an argument list, no shell
+        if code:
+            leave(1 if code > 0 else 2)
+
+
+@contextmanager
+def parsing() -> Iterator[None]:
+    """Turn what Invoke cannot parse into exit code 2: 1 means that something failed or does not hold."""
+    try:
+        yield
+    except ParseError as error:
+        raise Exit(
+            f"error: {error}\n\nhint: ./kit --list shows the commands, ./kit COMMAND --help its options", 2
+        ) from error
+
+
+class KitProgram(Program):
+    """Invoke with our exit codes."""
+
+    def parse_core(self, argv: list[str] | None) -> None:
+        """Parse what stands before the command."""
+        with parsing():
+            super().parse_core(argv)
+        sys.dont_write_bytecode = False  # Invoke turns byte code off, which makes every later start slower
+
+    def parse_tasks(self) -> None:
+        """Parse the commands and their options."""
+        with parsing():
+            super().parse_tasks()
+
+    def parse_cleanup(self) -> None:
+        """Answer --help and --list."""
+        with parsing():
+            super().parse_cleanup()
+
+
 if __name__ == "__main__":
-    Program(namespace=Collection.from_module(sys.modules[__name__])).run()
+    KitProgram(name="kit", binary="kit", namespace=Collection.from_module(sys.modules[__name__])).run()

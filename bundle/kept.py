@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from schema import stream
+from bundle import layout, streams
+from schema import documents, stream
 from schema.errors import KitError
 
 if TYPE_CHECKING:
@@ -14,25 +15,32 @@ if TYPE_CHECKING:
 NOT_KEPT = frozenset({"fail", "error", "invalid", "failed", "killed", "timeout"})
 
 
-def kept(path: Path, expected: dict[str, Any], *, suite: str = "") -> str | None:
-    """Return when the stream at `path` was recorded, or None when it must be made again.
+def kept(path: Path, expected: dict[str, Any], *, suite: str = "") -> list[dict[str, Any]] | None:
+    """Return the records in `path`, or None when they must be made again.
 
-    It is kept when it is whole, ended well, and its `start` says what `expected` says (image_id, lock_sha256,
-    cargo_sha256, backend); with `suite`, also when it ran that suite and no case of a user's own.
+    They are kept when the stream is whole, ended well, and its `start` says what `expected` says (image_id,
+    lock_sha256, cargo_sha256, backend); with `suite`, also when that suite ran, whole and with no case of a user's own.
     """
     try:
         with path.open(encoding="utf-8") as lines:
-            start: dict[str, Any] = {}
-            for item in stream.read(lines):
-                start = start or item
-                if item.get("status") in NOT_KEPT:
-                    return None
+            records = list(stream.read(lines))
     except (OSError, UnicodeDecodeError, KitError):
+        return None
+    start = records[0]
+    if any(item.get("status") in NOT_KEPT for item in records):
         return None
     if any(start.get(key) != value for key, value in expected.items()):
         return None
-    protocol = start.get("protocol") or {}
-    if suite and (protocol.get("suite") != suite or any("file_sha256" in case for case in protocol.get("cases", []))):
-        return None
-    when: str = start["started_at"]
-    return when
+    return records if not suite or (start.get("protocol") or {}).get("suite") == suite else None
+
+
+def holds(bundle: Path, report: Path, results: Path, *, image: dict[str, Any]) -> bool:
+    """Say whether a bundle, verified already, was sealed from exactly these records and this image record."""
+    try:
+        return (
+            (bundle / layout.REPORT).read_bytes() == report.read_bytes()
+            and b"".join(streams.unpack((bundle / layout.SAMPLES).read_bytes())) == results.read_bytes()
+            and documents.read_json(bundle / layout.IMAGE) == image
+        )
+    except (OSError, KitError):
+        return False

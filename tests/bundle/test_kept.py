@@ -2,16 +2,16 @@ import json
 
 import pytest
 
-from bundle.kept import kept
+from bundle import layout, streams
+from bundle.kept import holds, kept
 
 EXPECTED = {"image_id": "sha256:1", "lock_sha256": "2", "cargo_sha256": "3", "backend": "cpu"}
 WHEN = "2026-11-30T12:00:00Z"
 
 
-def record(path, *, start=None, finding="pass", suite="smoke", cases=(), cut=False):
+def record(path, *, start=None, finding="pass", suite="smoke", cut=False):
     lines = [
-        {"kind": "start", "started_at": WHEN, **EXPECTED, "protocol": {"suite": suite, "cases": list(cases)}}
-        | (start or {}),
+        {"kind": "start", "started_at": WHEN, **EXPECTED, "protocol": {"suite": suite}} | (start or {}),
         {"kind": "finding", "status": finding},
         {"kind": "end", "counts": {"start": 1, "finding": 1}},
     ]
@@ -20,7 +20,9 @@ def record(path, *, start=None, finding="pass", suite="smoke", cases=(), cut=Fal
 
 
 def test_a_whole_record_of_the_same_things_is_kept(tmp_path):
-    assert kept(record(tmp_path / "r.jsonl"), EXPECTED, suite="smoke") == WHEN
+    records = kept(record(tmp_path / "r.jsonl"), EXPECTED, suite="smoke")
+
+    assert [item["kind"] for item in records] == ["start", "finding", "end"]
 
 
 def test_there_is_nothing_to_keep_where_there_is_no_record(tmp_path):
@@ -37,9 +39,24 @@ def test_there_is_nothing_to_keep_where_there_is_no_record(tmp_path):
         pytest.param({"finding": "fail"}, id="a finding failed"),
         pytest.param({"finding": "timeout"}, id="a case ran into its deadline"),
         pytest.param({"suite": "quick"}, id="another suite"),
-        pytest.param({"cases": [{"file_sha256": "9"}]}, id="a case of the user's own"),
+        pytest.param({"suite": "custom"}, id="a part of a suite, or a case of the user's own"),
         pytest.param({"cut": True}, id="cut off"),
     ],
 )
 def test_a_record_is_made_again_after_a_change(tmp_path, change):
     assert kept(record(tmp_path / "r.jsonl", **change), EXPECTED, suite="smoke") is None
+
+
+def test_a_bundle_holds_the_records_that_it_was_sealed_from_and_no_others(tmp_path):
+    report, results = tmp_path / "report.jsonl", tmp_path / "results.jsonl"
+    report.write_bytes(b"one")
+    results.write_bytes(b"two")
+    for path, data in ((layout.REPORT, b"one"), (layout.SAMPLES, streams.pack(b"two")), (layout.IMAGE, b'{"a":1}')):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_bytes(data)
+
+    assert holds(tmp_path, report, results, image={"a": 1})
+    assert not holds(tmp_path, report, results, image={"a": 2})
+    assert not holds(tmp_path, report, report, image={"a": 1})
+    results.unlink()
+    assert not holds(tmp_path, report, results, image={"a": 1})

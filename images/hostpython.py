@@ -1,0 +1,62 @@
+"""Run the cargo with this host's own Python and torch: no image, no container, the same stream."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from images import output
+from images.running import AGAIN, DOCUMENTS, LAST_LINES, Intake
+from pins import process
+from schema import sources
+from schema.errors import KitError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def stream(
+    module: str,
+    argv: list[str],
+    *,
+    out_path: Path,
+    deadline_s: float,
+    on_record: Callable[[dict[str, Any]], None] | None = None,
+    on_stderr: Callable[[str], None] | None = None,
+) -> list[dict[str, Any]]:
+    """Run `python3 -m MODULE ARGV` from this checkout; return its records and leave them in `out_path`.
+
+    The stream is held to what a container's is held to, and kept like it when it is cut off.
+    """
+    sent = {
+        "document": DOCUMENTS[module],
+        "runtime": "host",
+        "image_id": None,
+        "lock_sha256": None,
+        "cargo_sha256": sources.digest(),
+    }
+    tail: deque[str] = deque(maxlen=LAST_LINES)
+
+    def said(line: bytes) -> None:
+        text = line.decode("utf-8", "replace")
+        tail.append(text)
+        if on_stderr:
+            on_stderr(text)
+
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONSAFEPATH"}
+    command = [sys.executable, "-m", module, *argv]
+    with (
+        Intake(out_path, sent, on_record) as intake,
+        process.started(command, env=environment, cwd=sources.ROOT) as running,
+    ):
+        deadline = time.monotonic() + deadline_s
+        late = output.read(running.frames(), deadline, running.kill, intake.take, on_stderr=said)
+        last = "".join(f"\n  {line}" for line in tail) or " nothing"
+        if late:
+            raise KitError(f"{module} was killed at its deadline of {deadline_s:g} s; it said last:{last}", AGAIN)
+        intake.finish(f"{module} ended with exit code {running.wait()} and no `end`; it said last:{last}")
+    return intake.records
