@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from invoke import Collection, Program, task
+from invoke.collection import Collection
 from invoke.exceptions import Exit, ParseError
+from invoke.program import Program
+from invoke.tasks import task
 
 from schema.errors import KitError
 
@@ -199,9 +201,8 @@ def kept(chosen: Chosen, image: dict[str, Any], module: str, suite: str = "") ->
 
 def run_here(module: str, argv: list[str], case: str = "") -> Records:
     """Run `validate` or `benchmarks` with this Python and its torch, without an image."""
-    from images.hostpython import stream
-
     from bundle.console import Console
+    from images.hostpython import stream
 
     return stream(
         module,
@@ -327,13 +328,13 @@ def doctor(_c: Any, rocm: str = "", channel: str = "", lock: str = "", json: boo
 @command
 def demo(_c: Any) -> None:
     """Verify the small bundle that ships with the kit, and see one changed byte caught; no engine, no GPU."""
+    from bundle.console import verdict_lines
     from bundle.demo import demo as run
-    from bundle.verify import describe
 
     shown = run()
-    print(describe(shown["verdict"]))
+    print(verdict_lines(shown["verdict"]))
     print(f"\none byte of {shown['changed']} changed in a copy:\n")
-    print(describe(shown["caught"]))
+    print(verdict_lines(shown["caught"]))
     print(f"\nits report: {shown['report']}")
     leave(0 if (shown["verdict"]["verdict"], shown["caught"]["verdict"]) == ("CONFIRMED", "CONTRADICTED") else 1)
 
@@ -417,6 +418,7 @@ def build(
         dockerfile: another recipe than images/Dockerfile, e.g. to see `--check` catch it
         json: print one JSON document
     """
+    from bundle.console import image_lines
     from images import build as builder
 
     chosen = choose(rocm, channel, lock)
@@ -432,7 +434,7 @@ def build(
     else:
         image = built(chosen, engine)
     answer = builder.answer(image)
-    show(answer) if json else print(builder.told(answer))
+    show(answer) if json else print(image_lines(answer))
     leave(builder.exit_code(image))
 
 
@@ -564,11 +566,10 @@ def verify(_c: Any, path: str, rebuild: bool = False, yes: bool = False, json: b
         yes: rebuild even from a lock that is not one of ours (its packages' scripts run, without network)
         json: print the verdict as one JSON document
     """
-    from bundle.verify import describe
     from bundle.verify import verify as judge
 
     verdict = judge(Path(path), rebuild=(lambda document: rebuilt(document, yes=yes)) if rebuild else None)
-    show(verdict) if json else print(describe(verdict))
+    show(verdict) if json else print(verdict_lines(verdict))
     leave(0 if verdict["verdict"] == "CONFIRMED" else 1)
 
 

@@ -60,6 +60,31 @@ def counted(findings: list[dict[str, Any]]) -> str:
     return ", ".join(f"{statuses.count(status)} {status}" for status in order if status in statuses) or "none"
 
 
+def image_lines(answer: dict[str, Any]) -> str:
+    """Return what `build` answers, and what differed if two builds, or the committed identity, did."""
+    lines = [f"image     {answer['image_id']}", f"manifest  {answer['manifest_digest']}"]
+    if "identical" in answer:
+        lines.append("built twice: identical" if answer["identical"] else "built twice: NOT identical")
+        lines += [f"  {item['path']}: {item['kind']} ({item['class']})" for item in answer["differences"]]
+    for item in answer.get("unexpected", []):
+        lines.append(f"NOT the image in {item['path']}: {item['field']} {item['built']}, there {item['committed']}")
+    return "\n".join(lines)
+
+
+def verdict_lines(verdict: dict[str, Any]) -> str:
+    """Return a verdict: what holds, what does not, what was not checked, what nobody knows; the answer last."""
+    lines = [f"**{NOT_A_GPU_RESULT}**"] if verdict["gpu_result"] is False else []
+    lines += [f"confirmed     {plain(item)}" for item in verdict["confirmed"]]
+    for item in verdict["contradicted"]:
+        said = f"{plain(item['seen'])}, expected {plain(item['expected'])}"
+        lines.append(f"CONTRADICTED  {plain(item['what'])}: {said}")
+    for key, word in (("not_checked", "not checked"), ("unknown", "unknown")):
+        lines += [f"{word:<13} {plain(item['what'])}: {plain(item['reason'])}" for item in verdict[key]]
+    lines += [f"note          {plain(item)}" for item in verdict["notes"]]
+    levels = ", ".join(item["level"] for item in verdict["levels"] if item["verdict"] == verdict["verdict"])
+    return "\n".join([*lines, f"{verdict['verdict']} at {levels or 'L0'}"])
+
+
 def ending(answer: dict[str, Any]) -> str:
     """Return the last lines of `reproduce`: digest, findings, figures, bundle, verdict."""
     summary = answer["summary"]
