@@ -127,31 +127,35 @@ def _denied(
 ) -> dict[str, Any]:
     """Judge EACCES. A rootful engine opens the node itself: then this user's own groups do not matter."""
     code, path = "gpu.amd_access", node["path"]
-    if about and not about.get("rootless"):
-        reason = (
-            f"this user cannot open {path}; a container gets its numeric group {node['gid']}, `--runtime host` does not"
-        )
+    allow = f'sudo setfacl -m "u:$(id -un):rw" {path}'
+    if about.get("rootless"):
+        return _denied_rootless(node, about, seen, allow)
+    if about:
+        reason = f"this user cannot open {path}; a container gets its numeric group {node['gid']}, `--runtime host` not"
         return finding(code, "pass", seen, reason)
-    if about.get("rootless") and about.get("name") == "podman":
-        if about.get("oci_runtime") == "crun" and node["member"]:
-            return finding(code, "pass", seen, "rootless Podman with crun keeps this user's groups")
-        reason = "in a rootless container host groups do not exist; only crun can keep them (keep-groups)"
-        remedy = (
-            'install crun, then set `runtime = "crun"` in ~/.config/containers/containers.conf (keep-groups is passed)'
-        )
-        return finding(code, "fail", seen, reason, remedy)
     if facts["user_namespace"] and node["gid"] == NOBODY:
         reason = f"this user namespace does not map the group of {path}: no membership inside it can help"
         remedy = "start the outer container with its groups: Podman with crun and `--group-add keep-groups`"
         return finding(code, "fail", seen, reason, remedy)
-    if about.get("rootless") or node["group"] is None:
-        reason = (
-            f"{path} belongs to group {node['gid']}, which is not there for a rootless container or has no name here"
-        )
-        return finding(code, "fail", seen, reason, f'sudo setfacl -m "u:$(id -un):rw" {path}')
+    if node["group"] is None or node["gid"] in {0, NOBODY}:  # root's group would open far more than this node
+        return finding(code, "warn", seen, f"{path} belongs to group {node['gid']}, which nobody should join", allow)
     reason = f"this user is not in {node['group']}, the group of {path}"
-    remedy = f'sudo usermod -aG {node["group"]} "$USER", then log in again'
-    return finding(code, "warn", seen, reason, remedy)
+    return finding(code, "warn", seen, reason, f'sudo usermod -aG {node["group"]} "$USER", then log in again')
+
+
+def _denied_rootless(
+    node: Mapping[str, Any], about: Mapping[str, Any], seen: dict[str, Any], allow: str
+) -> dict[str, Any]:
+    """Judge EACCES for a rootless engine: a host group has no number inside, only crun can carry it in."""
+    code = "gpu.amd_access"
+    if about.get("name") != "podman":
+        reason = f"the group of {node['path']}, {node['gid']}, does not exist in a rootless container"
+        return finding(code, "fail", seen, reason, allow)
+    if about.get("oci_runtime") == "crun" and node["member"]:
+        return finding(code, "pass", seen, "rootless Podman with crun keeps this user's groups")
+    reason = "in a rootless container host groups do not exist; only crun can keep them (keep-groups)"
+    remedy = 'install crun, then set `runtime = "crun"` in ~/.config/containers/containers.conf (keep-groups is passed)'
+    return finding(code, "fail", seen, reason, remedy)
 
 
 def _nvidia(facts: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, Any]:

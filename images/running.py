@@ -129,7 +129,9 @@ class Intake:
             self.on_record(item)
 
     def _parsed(self, line: bytes, number: int) -> dict[str, Any]:
-        if samples.quick(line):  # exactly what we write, so nothing is hidden by a plain parser
+        if self.sent["document"] == "results-1" and samples.quick(
+            line
+        ):  # exactly what we write, so nothing is hidden by a plain parser
             return streams.parse_line(line, number)
         where = f"line {number} of the stream"
         item = documents.parse_json(line, where)

@@ -1,0 +1,422 @@
+"""What doctor says of each kind of host, and which advice it never gives."""
+
+import errno
+import json
+import time
+from dataclasses import dataclass
+
+import pytest
+
+from images import doctor, hostgpu
+from images.endpoint import EngineError
+from pins.host import Host
+from schema.errors import KitError
+from tests.fakes import FakeEngine
+
+#: Advice that travels between forums and does harm, or does nothing.
+NEVER = (
+    "nogroup",
+    "--privileged",
+    "HSA_OVERRIDE_GFX_VERSION",
+    "chmod",
+    "777",
+    "seccomp=unconfined",
+    "einstall ROCm",
+    "nstall rocm",
+    "usermod -aG root",
+)
+FULL_MAP = "         0          0 4294967295\n"
+
+
+@dataclass(frozen=True)
+class Lock:
+    name: str = "debian13-hip5.7-torch2.6cpu"
+    torch_build: str = "cpu"
+    base: dict | None = None
+    debs: tuple = ({"size": 10**6},)
+    wheels: tuple = ({"size": None},)
+
+
+@dataclass(frozen=True)
+class Choice:
+    lock: Lock = Lock()
+    reason: str = "no AMD GPU here"
+
+
+def tree(root, **there):
+    """Write a host: files by path, `pci` as {address: (vendor, class)}, `nodes` as paths (plain files here)."""
+    files = {"proc/self/uid_map": FULL_MAP, "proc/sys/kernel/osrelease": "6.12.0-amd64", "etc/group": "root:x:0:\n"}
+    files |= {"proc/meminfo": "MemTotal: 32000000 kB\nMemAvailable: 30000000 kB\n", "etc/os-release": "ID=debian\n"}
+    for address, (vendor, kind) in there.pop("pci", {}).items():
+        files |= {f"sys/bus/pci/devices/{address}/vendor": vendor, f"sys/bus/pci/devices/{address}/class": kind}
+    for path in there.pop("nodes", ()):
+        files[path.lstrip("/")] = ""
+    files |= there.pop("files", {})
+    for path, text in files.items():
+        place = root / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+    assert not there
+    return root
+
+
+AMD = {"0000:c1:00.0": ("0x1002\n", "0x120000\n")}
+NVIDIA = {"0000:41:00.0": ("0x10de\n", "0x030200\n")}
+NIC = {"0000:02:00.0": ("0x10de\n", "0x020000\n")}
+KERNEL = {"sys/module/amdgpu/version": "6.12.12\n", "sys/class/kfd/kfd/dev": "236:0\n"}
+NODES = ("/dev/kfd", "/dev/dri/renderD128")
+
+
+def judged(root, about=None, environ=None, opened=lambda _path: 0, node=None):
+    """Return the GPU findings, with a given answer of opening nodes; no engine unless `about` says so."""
+    facts = hostgpu.gather(root, opened)
+    for found in facts["nodes"]:  # only root could make files of another group
+        found.update(node or {"gid": 992, "group": "render", "member": False})
+    json.dumps(facts)  # facts are plain data
+    return hostgpu.judge(facts, about or {}, environ or {})
+
+
+def only(findings, status):
+    found = [item for item in findings if item["status"] == status]
+    assert len(found) == 1, findings
+    return found[0]
+
+
+def text_of(findings):
+    return json.dumps(findings)
+
+
+def test_driver_not_loaded_is_the_kernel_s_matter(tmp_path):
+    found = only(judged(tree(tmp_path, pci=AMD)), "fail")
+
+    assert found["code"] == "gpu.amd_driver"
+    assert "sudo modprobe amdgpu" in found["remedy"]
+    assert "--device" not in found["remedy"]
+
+
+def test_driver_without_kfd_is_told_from_no_driver(tmp_path):
+    root = tree(tmp_path, pci=AMD, nodes=["/dev/dri/renderD128"], files={"sys/module/amdgpu/version": "6.12.12\n"})
+    found = only(judged(root), "fail")
+
+    assert found["code"] == "gpu.amd_kfd"
+    assert "CONFIG_HSA_AMD" in found["remedy"]
+    assert "--device" not in found["remedy"]
+
+
+@pytest.mark.parametrize(
+    ("files", "remedy"),
+    [({".dockerenv": ""}, "--device=/dev/kfd"), ({}, "udevadm trigger")],
+    ids=["in a container: the flag is missing", "on the host: udev has not made it"],
+)
+def test_a_missing_node_that_the_kernel_offers_depends_on_where_we_are(files, remedy, tmp_path):
+    root = tree(tmp_path, pci=AMD, nodes=["/dev/dri/renderD128"], files=KERNEL | files)
+    found = only(judged(root), "fail")
+
+    assert found["code"] == "gpu.amd_nodes"
+    assert remedy in found["remedy"]
+
+
+def test_a_healthy_amd_host_passes_and_shows_its_driver(tmp_path):
+    findings = judged(tree(tmp_path, pci=AMD, nodes=NODES, files=KERNEL))
+
+    assert {item["status"] for item in findings} == {"pass"}
+    assert findings[0]["seen"] == "amdgpu 6.12.12"
+
+
+def test_an_in_tree_driver_without_a_version_is_no_fault(tmp_path):
+    files = {"sys/module/amdgpu/srcversion": "", "sys/class/kfd/kfd/dev": ""}
+    findings = judged(tree(tmp_path, pci=AMD, nodes=NODES, files=files))
+
+    assert findings[0]["seen"] == "amdgpu in-tree, kernel 6.12.0-amd64"
+    assert findings[0]["status"] == "pass"
+
+
+ROOTFUL = {"name": "docker"}
+ROOTLESS_DOCKER = {"name": "docker", "rootless": True, "oci_runtime": "runc"}
+PODMAN_RUNC = {"name": "podman", "rootless": True, "oci_runtime": "runc"}
+
+
+@pytest.mark.parametrize(
+    ("error", "about", "environ", "expected"),
+    [
+        pytest.param(
+            errno.EACCES, ROOTFUL, {}, ("pass", None), id="a rootful engine opens it: our groups do not matter"
+        ),
+        pytest.param(errno.EACCES, {}, {}, ("warn", "usermod -aG render"), id="no engine: join the node's own group"),
+        pytest.param(errno.EACCES, ROOTLESS_DOCKER, {}, ("fail", "setfacl"), id="rootless Docker: groups cannot help"),
+        pytest.param(errno.EACCES, PODMAN_RUNC, {}, ("fail", "crun"), id="rootless Podman: crun keeps groups"),
+        pytest.param(errno.EPERM, {}, {"SLURM_JOB_ID": "4211"}, ("fail", "--gres"), id="Slurm hides it"),
+        pytest.param(errno.EPERM, {}, {}, ("fail", "cgroup"), id="a device cgroup"),
+        pytest.param(errno.EINVAL, ROOTFUL, {}, ("fail", "dmesg"), id="the driver refuses: EINVAL"),
+        pytest.param(errno.ENOMEM, ROOTFUL, {}, ("fail", "dmesg"), id="the driver refuses: ENOMEM"),
+        pytest.param(errno.ENODEV, ROOTFUL, {}, ("fail", "dmesg"), id="the driver is unbound"),
+    ],
+)
+def test_a_node_that_does_not_open_is_judged_by_its_errno(error, about, environ, expected, tmp_path):
+    status, remedy = expected
+    root = tree(tmp_path, pci=AMD, nodes=NODES, files=KERNEL)
+    findings = judged(root, about, environ, lambda _path: error)
+    first = next(item for item in findings if item["code"] == "gpu.amd_access")
+
+    assert first["status"] == status
+    assert first["seen"]["open"] == errno.errorcode[error]
+    assert (remedy or "") in (first["remedy"] or "")
+    assert first["reason"]
+    if error != errno.EACCES:
+        assert "usermod" not in first["remedy"]
+
+
+@pytest.mark.parametrize(
+    "node",
+    [{"gid": 992, "group": None}, {"gid": 0, "group": "root"}, {"gid": 65534, "group": "nogroup"}],
+    ids=["without a name", "root", "nogroup"],
+)
+def test_a_group_that_nobody_should_join_is_not_joined(node, tmp_path):
+    root = tree(tmp_path, pci=AMD, nodes=NODES, files=KERNEL)
+    findings = judged(root, opened=lambda _path: errno.EACCES, node=node)
+
+    assert "usermod" not in text_of(findings)
+    assert "setfacl" in text_of(findings)
+
+
+def test_an_unmapped_group_in_a_user_namespace_is_not_joined(tmp_path):
+    files = KERNEL | {"proc/self/uid_map": "0 1000 1\n1 100000 65536\n"}
+    root = tree(tmp_path, pci=AMD, nodes=NODES, files=files)
+    findings = judged(root, opened=lambda _path: errno.EACCES, node={"gid": 65534, "group": "nogroup"})
+
+    assert "user namespace" in text_of(findings)
+    assert "keep-groups" in text_of(findings)
+    assert "usermod" not in text_of(findings)
+
+
+def test_groups_of_nodes_are_read_by_number_and_named_by_this_host(tmp_path):
+    gid = tmp_path.stat().st_gid
+    root = tree(tmp_path, nodes=NODES, files={"etc/group": f"other:x:1{gid}:\nmine:x:{gid}:a,b\n"})
+    found = hostgpu.gather(root)["nodes"]
+
+    assert [(node["path"], node["gid"], node["group"], node["errno"]) for node in found] == [
+        (path, gid, "mine", 0) for path in NODES
+    ]
+
+
+def test_wsl_is_not_told_that_kfd_is_missing(tmp_path):
+    files = {"proc/sys/kernel/osrelease": "5.15.167.4-microsoft-standard-WSL2", "usr/lib/wsl/lib/libdxcore.so": ""}
+    found = only(judged(tree(tmp_path, nodes=["/dev/dxg"], files=files)), "warn")
+
+    assert found["code"] == "gpu.wsl"
+    assert "HSA_ENABLE_DXG_DETECTION" in found["remedy"]
+    assert "librocdxg" in found["remedy"]
+    assert "modprobe" not in text_of(found)
+
+
+@pytest.mark.parametrize(
+    ("files", "about", "status", "remedy"),
+    [
+        pytest.param({}, {}, "warn", "driver", id="no driver"),
+        pytest.param(
+            {"proc/driver/nvidia/version": "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.1.2  x\n"},
+            {},
+            "warn",
+            "nvidia-container-toolkit",
+            id="no container toolkit",
+        ),
+        pytest.param(
+            {"proc/driver/nvidia/version": "NVRM version: 570.1.2\n"},
+            {"runtimes": ["nvidia", "runc"]},
+            "pass",
+            None,
+            id="toolkit as a runtime",
+        ),
+        pytest.param(
+            {"proc/driver/nvidia/version": "NVRM version: 570.1.2\n", "etc/cdi/nvidia.yaml": ""},
+            {},
+            "pass",
+            None,
+            id="toolkit through CDI",
+        ),
+    ],
+)
+def test_an_nvidia_host_is_judged_by_nvidia_s_means(files, about, status, remedy, tmp_path):
+    found = only(judged(tree(tmp_path, pci=NVIDIA, files=files), about), status)
+
+    assert found["code"] == "gpu.nvidia"
+    assert (remedy or "") in (found["remedy"] or "")
+    assert "kfd" not in text_of(found)
+    if files:
+        assert "570.1.2" in found["seen"]
+
+
+@pytest.mark.parametrize("pci", [{}, NIC], ids=["nothing", "a network card of a GPU maker"])
+def test_a_machine_without_a_gpu_is_well_and_told_what_it_means(pci, tmp_path):
+    found = only(judged(tree(tmp_path, pci=pci)), "skip")
+
+    assert "not a GPU result" in found["reason"]
+
+
+@pytest.mark.parametrize("where", ["remote", "desktop"])
+def test_devices_of_an_engine_elsewhere_are_not_judged_by_this_host_s(where, tmp_path):
+    root = tree(tmp_path, pci=AMD)  # this host's driver is not loaded, which means nothing there
+    found = only(judged(root, {where: True}), "skip")
+
+    assert "cannot be judged from here" in found["reason"]
+
+
+def everything(root, engine, choice=None, environ=None):
+    return doctor.look(engine, choice or Choice(), root=root, checkout=root, cache=root, environ=environ or {})
+
+
+def test_a_whole_look_takes_well_under_two_seconds_and_every_fault_has_one_remedy(tmp_path):
+    began = time.monotonic()
+    findings = everything(tree(tmp_path, pci=AMD | NVIDIA), FakeEngine(about={"remote": False}))
+    seconds = time.monotonic() - began
+
+    assert seconds < 1
+    assert {
+        "gpu.amd_driver",
+        "gpu.nvidia",
+        "disk.engine",
+        "disk.cache",
+        "disk.checkout",
+        "host.memory",
+        "host.cpus",
+        "host.python",
+        "lock.choice",
+        "engine.reachable",
+    } == {item["code"] for item in findings}
+    for item in findings:
+        assert set(item) == {"code", "status", "seen", "reason", "remedy"}
+        if item["status"] in {"warn", "fail"}:
+            assert item["reason"], item
+            assert item["remedy"], item
+
+
+@pytest.mark.parametrize(
+    ("system", "command"),
+    [
+        ("ID=debian\n", "apt-get install -y docker.io"),
+        ('ID=linuxmint\nID_LIKE="ubuntu debian"\n', "apt-get install -y docker.io"),
+        ("ID=fedora\n", "dnf install -y moby-engine"),
+        ('ID="rocky"\nID_LIKE="rhel centos fedora"\n', "dnf install -y podman"),
+        ('ID="opensuse-leap"\nID_LIKE="suse opensuse"\n', "zypper install -y docker"),
+        ("ID=sles\n", "zypper install -y docker"),
+        ("ID=arch\n", "pacman -S docker"),
+        ("ID=plan9\n", "the general hint"),
+        ("", "the general hint"),
+    ],
+)
+def test_an_absent_engine_is_installed_by_this_distribution_s_own_command(system, command, tmp_path):
+    root = tree(tmp_path, files={"etc/os-release": system})
+    absent = EngineError("no container engine: /x does not exist", "the general hint", code="absent")
+    found = next(item for item in everything(root, absent) if item["code"] == "engine.reachable")
+
+    assert found["status"] == "fail"
+    assert command in found["remedy"]
+
+
+@pytest.mark.parametrize(
+    ("files", "command"),
+    [({"run/systemd/system/x": ""}, "systemctl start docker"), ({}, "sudo dockerd")],
+    ids=["systemd", "no systemd"],
+)
+def test_an_engine_that_does_not_run_is_started_the_way_this_host_starts_things(files, command, tmp_path):
+    silent = EngineError("nothing listens on /x: the engine is not running", "hint", code="silent")
+    found = next(item for item in everything(tree(tmp_path, files=files), silent) if item["code"] == "engine.reachable")
+
+    assert command in found["remedy"]
+
+
+def test_a_denied_engine_keeps_the_door_s_own_remedy(tmp_path):
+    denied = EngineError("this user may not use the socket", 'sudo usermod -aG docker "$USER"', code="denied")
+    found = everything(tree(tmp_path), denied)[0]
+
+    assert found["remedy"] == 'sudo usermod -aG docker "$USER"'
+
+
+@pytest.mark.parametrize("kind", ["remote", "desktop", "rootless", "userns_remap"])
+def test_what_changes_the_meaning_of_a_run_is_named(kind, tmp_path):
+    codes = [item["code"] for item in everything(tree(tmp_path), FakeEngine(about={kind: True}))]
+
+    assert f"engine.{kind}" in codes
+    assert ("disk.engine" in codes) == (kind not in {"remote", "desktop"})
+
+
+def test_little_memory_and_disk_are_warned_of(tmp_path, monkeypatch):
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _path: type("Usage", (), {"free": 10**5})())
+    root = tree(tmp_path, files={"proc/meminfo": "MemTotal: 2000000 kB\nMemAvailable: 1000000 kB\n"})
+    found = {item["code"]: item for item in everything(root, FakeEngine())}
+
+    assert {found[code]["status"] for code in ("disk.engine", "disk.cache", "disk.checkout", "host.memory")} == {"warn"}
+    assert "KIT_CACHE" in found["disk.cache"]["remedy"]
+
+
+def test_a_published_base_needs_more_room_than_packages(tmp_path, monkeypatch):
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _path: type("Usage", (), {"free": 20 * 10**9})())
+    seen = []
+    for base in (None, {"repo": "rocm/pytorch"}):
+        findings = everything(tree(tmp_path), FakeEngine(), Choice(Lock(base=base)))
+        seen.append(next(item["status"] for item in findings if item["code"] == "disk.engine"))
+
+    assert seen == ["pass", "warn"]
+
+
+def test_no_lock_for_this_machine_is_a_fault_with_the_command_that_works(tmp_path):
+    refused = KitError("no amd lock of ROCm 5.7 serves gfx942", "use --rocm 6.4")
+    found = everything(tree(tmp_path), FakeEngine(), refused)[-1]
+
+    assert (found["code"], found["status"], found["remedy"]) == ("lock.choice", "fail", "use --rocm 6.4")
+
+
+def test_an_old_python_is_a_fault(monkeypatch, tmp_path):
+    monkeypatch.setattr(doctor.sys, "version_info", (3, 9, 2))
+    found = next(item for item in everything(tree(tmp_path), FakeEngine()) if item["code"] == "host.python")
+
+    assert (found["seen"], found["status"]) == ("3.9.2", "fail")
+
+
+HOSTS = {
+    "no driver": {"pci": AMD},
+    "no kfd": {"pci": AMD, "files": {"sys/module/amdgpu/version": ""}},
+    "no node": {"pci": AMD, "files": KERNEL},
+    "no node inside": {"pci": AMD, "files": KERNEL | {".dockerenv": ""}},
+    "nodes": {"pci": AMD, "nodes": NODES, "files": KERNEL},
+    "unmapped": {"pci": AMD, "nodes": NODES, "files": KERNEL | {"proc/self/uid_map": "0 1000 1"}},
+    "nvidia": {"pci": NVIDIA, "files": {"proc/driver/nvidia/version": "570.1"}},
+    "wsl": {"nodes": ["/dev/dxg"]},
+    "none": {},
+}
+ENGINES = {
+    "rootful": FakeEngine(),
+    "rootless": FakeEngine(about=ROOTLESS_DOCKER),
+    "podman": FakeEngine(about=PODMAN_RUNC),
+    "remote": FakeEngine(about={"remote": True}),
+    "absent": EngineError("none", "hint", code="absent"),
+}
+
+
+@pytest.mark.parametrize("error", [0, errno.EACCES, errno.EPERM, errno.EINVAL])
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("host", HOSTS)
+def test_wrong_advice_is_given_nowhere(host, engine, error, tmp_path, monkeypatch):
+    monkeypatch.setattr(hostgpu.gather, "__defaults__", (lambda _path: error,))
+    findings = everything(tree(tmp_path, **HOSTS[host]), ENGINES[engine])
+    advice = text_of([item["remedy"] for item in findings])
+
+    assert not [word for word in NEVER if word in advice]
+
+
+@pytest.mark.parametrize(
+    ("host", "build", "backend"),
+    [
+        (Host(has_kfd=True, gfx=("gfx90a",), nvidia=False), "rocm", "rocm"),
+        (Host(has_kfd=False, gfx=(), nvidia=False), "rocm", "cpu"),
+        (Host(has_kfd=True, gfx=("gfx90a",), nvidia=True), "cuda", "cuda"),
+        (Host(has_kfd=True, gfx=("gfx90a",), nvidia=False), "cuda", "cpu"),
+        (Host(has_kfd=True, gfx=("gfx90a",), nvidia=True), "cpu", "cpu"),
+    ],
+)
+def test_the_backend_is_what_host_and_lock_have_in_common(host, build, backend):
+    lock = Lock(torch_build=build)
+    chosen, reason = doctor.explain_backend(host, lock)
+
+    assert doctor.choose_backend(host, lock) == chosen == backend
+    assert ("not a GPU result" in reason) == (backend == "cpu")
