@@ -204,6 +204,8 @@ def run_here(module: str, argv: list[str], case: str = "") -> Records:
     from bundle.console import Console
     from images.hostpython import stream
 
+    if case:
+        read(case)  # before anything is started
     return stream(
         module,
         argv + (["--case", str(Path(case).resolve())] if case else []),
@@ -290,7 +292,9 @@ def read(name: str) -> bytes:
     try:
         return Path(name).read_bytes()
     except OSError as error:
-        raise KitError(f"cannot read {name}: {error.strerror}") from error
+        raise KitError(
+            f"cannot read {name}: {error.strerror}", "name a file that is there and yours to read"
+        ) from error
 
 
 # The commands ---------------------------------------------------------------------------------------------------------
@@ -350,10 +354,10 @@ def lock(_c: Any, pin: str = "", out: str = "") -> None:
     from pins.lock import PINS
     from pins.resolve import resolve
 
-    if not pin:
-        named = ", ".join(sorted(path.name.removesuffix(".pin.yaml") for path in PINS.glob("*.pin.yaml")))
-        raise KitError("which pin?", f"./kit lock --pin NAME, one of: {named}")
     path = Path(pin) if pin.endswith(".yaml") else PINS / f"{pin}.pin.yaml"
+    if not path.is_file():
+        named = ", ".join(sorted(path.name.removesuffix(".pin.yaml") for path in PINS.glob("*.pin.yaml")))
+        raise KitError(f"there is no pin {pin!r}", f"./kit lock --pin NAME, with a file or one of: {named}")
     print(resolve(path, Path(out) if out else PINS))
 
 
@@ -566,6 +570,7 @@ def verify(_c: Any, path: str, rebuild: bool = False, yes: bool = False, json: b
         yes: rebuild even from a lock that is not one of ours (its packages' scripts run, without network)
         json: print the verdict as one JSON document
     """
+    from bundle.console import verdict_lines
     from bundle.verify import verify as judge
 
     verdict = judge(Path(path), rebuild=(lambda document: rebuilt(document, yes=yes)) if rebuild else None)
