@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from pins.store import CHUNK, file_sha256
-from pins.web import Client, LaterError, RefusedError
+from pins.web import Client, LaterError, RangeError, RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -68,9 +68,8 @@ class Downloader:
         advance: Callable[[float], None] = lambda _: None,
         tell: Callable[[str], None] = lambda _: None,
         timeout_s: float = 30,
-        back_off_s: float = BACK_OFF_S,
     ) -> None:
-        self.store, self.advance, self.tell, self.back_off_s = store, advance, tell, back_off_s
+        self.store, self.advance, self.tell = store, advance, tell
         self.client = Client(timeout_s)
         self.stop = threading.Event()
         self.dead: dict[str, str] = {}
@@ -101,7 +100,7 @@ class Downloader:
 
     def _from(self, place: Place, item: Input, part: Part) -> None:
         """Complete the part from one place; ask again while that may help. RefusedError when the place is of no use."""
-        wait_s, words = self.back_off_s, ""
+        wait_s, words = BACK_OFF_S, ""
         for attempt in range(1, TRIES + 1):
             if self.stop.is_set():
                 raise StoppedError
@@ -132,28 +131,34 @@ class Downloader:
         """Ask once, from where the part ends. RefusedError, LaterError; OSError comes from the store alone."""
         if item.size is not None and part.size > item.size:
             part.empty()
-        if item.size is not None and part.size == item.size:
+        if part.size and part.size == item.size:
             return
-        if not place.address.startswith(("http://", "https://")):
-            part.empty()
-            for block in _local_blocks(Path(place.address)):
-                self._take(block, item, part)
-        else:
-            answer = self.client.get(place.address, part.size)
-            if answer.start != part.size:
-                part.empty()
-            if None not in {answer.size, item.size} and answer.size != item.size:
-                self.client.forget()
-                part.empty()
-                raise RefusedError(f"has another length, {answer.size} bytes instead of {item.size}")
+        if place.address.startswith(("http://", "https://")):
             try:
-                for block in self._blocks(answer.response, item):
-                    self._take(block, item, part)
+                self._append_from_web(place.address, item, part)
             except BaseException:
                 self.client.forget()
                 raise
+        else:
+            part.empty()
+            for block in _local_blocks(Path(place.address)):
+                self._take(block, item, part)
         if item.size is not None and part.size < item.size:
             raise LaterError(f"ended after {part.size} of {item.size} bytes")
+
+    def _append_from_web(self, url: str, item: Input, part: Part) -> None:
+        try:
+            answer = self.client.get(url, part.size)
+        except RangeError:
+            part.empty()
+            raise
+        if answer.start != part.size:
+            part.empty()
+        if None not in {answer.size, item.size} and answer.size != item.size:
+            part.empty()
+            raise RefusedError(f"has another length, {answer.size} bytes instead of {item.size}")
+        for block in self._blocks(answer.response, item):
+            self._take(block, item, part)
 
     def _take(self, block: bytes, item: Input, part: Part) -> None:
         if item.size is not None and part.size + len(block) > item.size:
@@ -197,15 +202,23 @@ class Downloader:
             while True:
                 file = path.open("a+b")
                 fcntl.flock(file, fcntl.LOCK_EX)
-                if path.exists() and os.fstat(file.fileno()).st_ino == path.stat().st_ino:
+                if _is_at(file, path):
                     break
                 file.close()  # the other process has moved it to its place meanwhile
         except OSError as error:
             raise self.store.broken(error) from error
         with file:
             yield Part(file, path, self.advance)
-            if path.exists() and not path.stat().st_size:
+            if _is_at(file, path) and not path.stat().st_size:
                 path.unlink()  # nothing to go on with
+
+
+def _is_at(file: IO[bytes], path: Path) -> bool:
+    """Say whether an open file still has this name; another process may have moved it, and made a new one."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _local_blocks(path: Path) -> Iterator[bytes]:

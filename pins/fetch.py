@@ -98,6 +98,7 @@ def _download(items: list[Input], downloader: Downloader, sources: Sources) -> d
         # On an error or Ctrl-C: running downloads stop at their next block, waiting ones never begin.
         downloader.stop.set()
         pool.shutdown(wait=True, cancel_futures=True)
+        downloader.client.close()
     return failed
 
 

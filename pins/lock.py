@@ -87,9 +87,12 @@ def from_document(document: dict[str, Any], path: Path | None = None) -> Lock:
     names = [deb["name"] for deb in document["debs"]]
     if len(set(names)) != len(names):
         raise KitError(f"{where} lists a package twice: {_first_double(names)}", "make it again with `lock`")
-    for deb in document["debs"]:
-        if ".." in deb["path"].split("/"):
-            raise KitError(f"{where}: the path of {deb['name']} leaves the archive: {deb['path']}")
+    for entry in document["debs"] + document["wheels"]:
+        path_text = entry.get("path") or entry["file"]
+        if ".." in path_text.split("/"):
+            raise KitError(f"{where}: the path of {entry['name']} leaves the archive: {path_text}")
+        if any(isinstance(value, str) and value.endswith("\n") for value in entry.values()):
+            raise KitError(f"{where}: a field of {entry['name']} ends with a line break")  # `$` of a pattern lets it by
     if document["base"] is None and not document["debs"]:
         raise KitError(f"{where} has neither a base image nor packages", "make it again with `lock`")
     return Lock(document, digest(document), path)
@@ -176,7 +179,9 @@ class _Loader(_BaseLoader):  # type: ignore[misc]  # the base is chosen at run t
     """YAML without its surprises."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 (PyYAML's signature)
-        """Refuse a key that stands twice: YAML would let the last one win."""
+        """Refuse a key that stands twice, of which YAML would take the last, and merged mappings, which hide such."""
+        if any(key.tag == "tag:yaml.org,2002:merge" for key, _ in node.value):
+            raise yaml.constructor.ConstructorError(None, None, "<< is not allowed here", node.start_mark)
         keys = [key.value for key, _ in node.value]
         if len(set(map(str, keys))) != len(keys):
             raise yaml.constructor.ConstructorError(None, None, f"{_first_double(keys)} stands twice", node.start_mark)

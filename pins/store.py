@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 CHUNK = 1 << 20
-SHA256 = re.compile(r"^[0-9a-f]{64}$")
+SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class Store:
@@ -34,7 +34,7 @@ class Store:
 
     def path(self, sha256: str) -> Path:
         """Return where the file with this digest is, or would be."""
-        if not SHA256.match(sha256):  # it becomes part of a path
+        if not SHA256.fullmatch(sha256):  # it becomes part of a path
             raise KitError(f"this is not a sha256: {sha256[:80]}")
         return self.root / "sha256" / sha256[:2] / sha256
 
@@ -56,7 +56,7 @@ class Store:
             if file_sha256(path) == sha256:
                 self._write_stamp(path)
                 return True
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return False
         except OSError as error:
             raise KitError(f"cannot read {path}: {error.strerror}", "mend its permissions, or set KIT_CACHE") from error

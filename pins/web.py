@@ -31,6 +31,10 @@ class LaterError(Exception):
         self.unreachable, self.after_s = unreachable, after_s
 
 
+class RangeError(LaterError):
+    """The server cannot go on from there: ask for the whole file."""
+
+
 @dataclass(frozen=True)
 class Answer:
     """The body of one answer. It begins at byte `start` of a file of `size` bytes (None: the server did not say)."""
@@ -47,10 +51,11 @@ class Client:
         self.timeout_s = timeout_s
         self.proxies = urllib.request.getproxies()
         self.local = threading.local()
+        self.opened: list[HTTPConnection] = []
         self.tls = ssl.create_default_context()  # SSL_CERT_FILE and SSL_CERT_DIR are respected
 
     def get(self, url: str, start: int = 0) -> Answer:
-        """Ask for `url` from byte `start` on. Raises RefusedError or LaterError.
+        """Ask for `url` from byte `start` on. Raises RefusedError, LaterError, RangeError.
 
         Read the body to its end, or call `forget`: only then can the connection be used again.
         """
@@ -70,6 +75,11 @@ class Client:
         for connection in self._connections().values():
             connection.close()
         self._connections().clear()
+
+    def close(self) -> None:
+        """Close the connections of all threads; none may be asking any more."""
+        for connection in self.opened:
+            connection.close()
 
     def _ask(self, url: SplitResult, start: int) -> HTTPResponse:
         headers = dict(HEADERS)
@@ -116,6 +126,7 @@ class Client:
             else:
                 held = http.client.HTTPConnection(server.hostname or "", server.port or default, timeout=self.timeout_s)
             self._connections()[url.scheme, url.netloc] = held
+            self.opened.append(held)
         return held, target, login if proxy and url.scheme == "http" else {}
 
 
@@ -134,9 +145,9 @@ def _judge(response: HTTPResponse, start: int) -> Answer:
         span, _, total = response.headers.get("Content-Range", "").removeprefix("bytes ").partition("/")
         if span.startswith(f"{start}-"):
             return Answer(response, start, int(total) if total.isdigit() else None)
-        words = "answered with another range"
-    else:
-        words = f"HTTP {status} {response.reason}"[:100]
+    words = f"HTTP {status} {response.reason}"[:100]
+    if status in {206, 416}:
+        raise RangeError(f"{words}, but not what was asked for")
     response.read(1 << 16)
     response.close()
     if status in {408, 425, 429} or status >= 500:

@@ -23,14 +23,14 @@ LABEL = re.compile(r"\+(?P<build>(?:rocm|cu)(?P<release>[0-9.]+)|cpu)$")
 def download(item: Input, store: Store) -> list[str]:
     """Bring one wheel into the store; return why pip could not, or nothing.
 
-    pip gets the exact version and sha256, takes no dependency, and asks one index: torch's family never comes from a
-    second one by fallback.
+    pip gets the exact version, the sha256 and the one index that the lock names, and takes no dependency: what another
+    index of this host's configuration might offer under the same name has another hash.
     """
     part = store.part(item.sha256)
     with tempfile.TemporaryDirectory(dir=part.parent, prefix="pip-") as folder:
         wanted = Path(folder, "wanted.txt")
         wanted.write_text(f"{item.entry['name']}=={item.entry['version']} --hash=sha256:{item.sha256}\n")
-        argv = [sys.executable, "-m", "pip", "--isolated", "download"] if _index(item) else _plain_pip()
+        argv = [sys.executable, "-m", "pip", "download"]
         argv += ["--quiet", "--no-input", "--no-deps", "--require-hashes", "--only-binary=:all:", f"--dest={folder}"]
         argv += [*_index(item), *_tags(item.entry["file"]), f"--requirement={wanted}"]
         done = process.run(argv, timeout_s=TIMEOUT_S)
@@ -43,10 +43,6 @@ def download(item: Input, store: Store) -> list[str]:
         found[0].replace(part)
     store.keep(item.sha256)
     return []
-
-
-def _plain_pip() -> list[str]:
-    return [sys.executable, "-m", "pip", "download"]
 
 
 def _index(item: Input) -> list[str]:

@@ -1,0 +1,292 @@
+import os
+import threading
+
+import pytest
+
+from pins import download
+from pins.fetch import Fetched, fetch
+from pins.lock import from_document
+from pins.sources import Sources
+from pins.store import Store
+from schema.errors import KitError
+from tests.pins.fakes_archive import deb, document, host_root, lock_of, sha256
+
+CONTENTS = {"aa": b"a" * 300_000, "bb": b"b" * 10, "cc": os.urandom(200_000)}
+PATH = "pool/main/a/aa/aa_1.0-1_all.deb"
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(download, "BACK_OFF_S", 0.01)
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "cache")
+
+
+@pytest.fixture
+def here(archive, tmp_path):
+    return Sources(host_root(tmp_path / "root", archive.url))
+
+
+def run(lock, store, sources, **more):
+    return fetch(lock, store, progress=False, sources=sources, **more)
+
+
+def all_there(lock, store):
+    return all(store.path(entry["sha256"]).read_bytes() == CONTENTS[entry["name"]] for entry in lock.debs)
+
+
+def test_everything_is_fetched_once_and_verified(archive, store, here):
+    lock = archive.add(lock_of(CONTENTS), CONTENTS)
+    total = sum(map(len, CONTENTS.values()))
+
+    assert run(lock, store, here) == Fetched(3, total, total)
+    assert all_there(lock, store)
+    assert run(lock, store, here) == Fetched(3, total, 0)
+    assert len(archive.requests) == 3
+    assert not list((store.root / "parts").iterdir())
+
+
+def test_connections_are_kept(archive, store, here):
+    contents = {f"p{number:02}": bytes([number]) for number in range(40)}
+    lock = archive.add(lock_of(contents), contents)
+
+    run(lock, store, here)
+
+    assert len(archive.requests) == 40
+    assert archive.connections <= 6
+
+
+FAULTS = {  # sentence: (answers before the right one, requests it takes)
+    "a cut connection is resumed where it ended": (["cut"], [None, "bytes=150000-"]),
+    "a short file is resumed by length": (["cut"] * 2, [None, "bytes=150000-", "bytes=225000-"]),
+    "a busy server is asked again": ([503, 429, 500], [None] * 4),
+    "a server that ignores ranges is read from the beginning": (["cut", "no range"], [None, "bytes=150000-"]),
+    "a server that gives another range is asked for all": (["cut", "other range"], [None, "bytes=150000-", None]),
+    "a server that refuses the range is asked for all": (["cut", 416], [None, "bytes=150000-", None]),
+}
+
+
+@pytest.mark.parametrize(("faults", "ranges"), FAULTS.values(), ids=FAULTS)
+def test_a_fault_that_passes_is_passed_over(archive, store, here, faults, ranges):
+    lock = archive.add(lock_of({"aa": CONTENTS["aa"]}), CONTENTS)
+    archive.faults[PATH] = list(faults)
+
+    run(lock, store, here)
+
+    assert all_there(lock, store)
+    assert archive.requests == [(PATH, wanted) for wanted in ranges]
+
+
+LASTING = {  # sentence: (answers, words, number of requests)
+    "gone": ([404], "HTTP 404", 1),
+    "forbidden": ([403], "HTTP 403", 1),
+    "other bytes": (["wrong"], "its bytes have another sha256", 1),
+    "too long": (["long"], "is longer than 300000 bytes", 1),
+    "another length": (["cut short"], "has another length, 150000 bytes instead of 300000", 1),
+    "always busy": ([503, "always"], "HTTP 503", download.TRIES),
+    "always cut at the same place": (["cut", "always"], "cut off", download.TRIES),
+    "a redirect to nowhere": (["https://127.0.0.1:9/x", "always"], "refused", download.TRIES),
+    "a redirect to another protocol": (["file:///etc/passwd"], "redirected to file:///etc/passwd|HTTP", 1),
+}
+
+
+@pytest.mark.parametrize("case", LASTING.values(), ids=LASTING)
+def test_a_lasting_fault_names_file_reason_and_setting(archive, store, here, case):
+    faults, words, requests = case
+    lock = archive.add(lock_of(CONTENTS), CONTENTS)
+    archive.faults[PATH] = list(faults)
+
+    with pytest.raises(KitError, match=rf"aa_1\.0-1_all\.deb \({archive.url}: .*{words}") as caught:
+        run(lock, store, here)
+
+    assert "no source has 1 of the files of small" in caught.value.message
+    assert caught.value.hint.startswith("KIT_SOURCE=DIR ./kit fetch --lock small")
+    assert "./kit lock --pin small" in caught.value.hint
+    assert sum(path == PATH for path, _ in archive.requests) == requests
+    assert not store.has(lock.debs[0]["sha256"])
+    assert all(store.has(entry["sha256"]) for entry in lock.debs[1:]), "the others are kept for the next try"
+
+
+def test_the_next_source_helps(archive, store, tmp_path, monkeypatch):
+    lock = archive.add(lock_of(CONTENTS), CONTENTS)
+    archive.faults[PATH] = ["wrong"]
+    monkeypatch.setenv("KIT_SOURCE", archive.url)
+
+    run(lock, store, Sources(host_root(tmp_path / "root", archive.url)))
+
+    assert all_there(lock, store)
+
+
+def test_wrong_bytes_left_by_one_source_do_not_spoil_another(archive, store, here):
+    lock = archive.add(lock_of({"aa": CONTENTS["aa"]}), CONTENTS)
+    store.part(lock.debs[0]["sha256"]).write_bytes(b"junk" * 100)
+
+    run(lock, store, here)
+
+    assert all_there(lock, store)
+    assert archive.requests == [(PATH, "bytes=400-"), (PATH, None)]
+
+
+@pytest.mark.parametrize("left", [CONTENTS["aa"], CONTENTS["aa"] + b"more", b"z" * 300_000])
+def test_a_part_as_long_as_the_file_is_judged_by_its_hash(archive, store, here, left):
+    lock = archive.add(lock_of({"aa": CONTENTS["aa"]}), CONTENTS)
+    store.part(lock.debs[0]["sha256"]).write_bytes(left)
+
+    run(lock, store, here)
+
+    assert all_there(lock, store)
+
+
+def test_a_silent_server_is_given_up_in_time(archive, store, here):
+    lock = archive.add(lock_of({"aa": CONTENTS["aa"]}), CONTENTS)
+    archive.faults[PATH] = ["slow", "always"]
+
+    with pytest.raises(KitError, match=r"no answer in time|cut off"):
+        run(lock, store, here, timeout_s=0.1)
+
+
+def test_a_trickle_is_given_up(archive, store, here, monkeypatch):
+    monkeypatch.setattr(download, "GRACE_S", -100.0)
+    lock = archive.add(lock_of({"aa": CONTENTS["aa"]}), CONTENTS)
+    monkeypatch.setattr(download, "BLOCK", 1000)
+
+    with pytest.raises(KitError, match="is slower than 20000 bytes a second"):
+        run(lock, store, here)
+
+
+def test_a_dead_source_is_asked_for_one_file_and_said_once(archive, store, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("pins.fetch.THREADS", 1)
+    lock = archive.add(lock_of(CONTENTS), CONTENTS)
+    root = host_root(tmp_path / "root", "http://127.0.0.1:9/debian", archive.url)
+
+    fetch(lock, store, sources=Sources(root))
+
+    assert all_there(lock, store)
+    assert capsys.readouterr().err.count("http://127.0.0.1:9/debian/ does not answer") == 1
+
+
+def test_a_folder_that_a_mirror_filled_is_enough(store, tmp_path, monkeypatch):
+    lock = lock_of(CONTENTS)
+    for entry in lock.debs:
+        path = tmp_path / "mirror" / entry["path"]
+        path.parent.mkdir(parents=True)
+        path.write_bytes(CONTENTS[entry["name"]])
+    monkeypatch.setenv("KIT_SOURCE", str(tmp_path / "mirror"))
+
+    assert run(lock, store, Sources(tmp_path / "bare")).downloaded_bytes == 0
+    assert all_there(lock, store)
+
+
+def test_a_folder_that_lacks_a_file_or_has_another_is_said(store, tmp_path, monkeypatch):
+    lock = lock_of(CONTENTS)
+    (tmp_path / PATH).parent.mkdir(parents=True)
+    (tmp_path / PATH).write_bytes(b"z" * 300_000)
+    monkeypatch.setenv("KIT_SOURCE", str(tmp_path))
+
+    with pytest.raises(KitError, match=r"aa_.*KIT_SOURCE: its bytes have another sha256(?s:.)*No such file") as caught:
+        run(lock, store, Sources(tmp_path / "bare"))
+
+    assert "no source has 3 of the files" in caught.value.message
+
+
+def test_without_any_source_it_says_so(store, tmp_path):
+    with pytest.raises(KitError, match="no source is known for it"):
+        run(lock_of(CONTENTS), store, Sources(tmp_path))
+
+
+def test_many_failures_are_counted_not_listed(store, tmp_path):
+    lock = lock_of({f"p{number:02}": bytes([number]) for number in range(30)})
+
+    with pytest.raises(KitError, match="and 25 more") as caught:
+        run(lock, store, Sources(tmp_path))
+
+    assert caught.value.message.count(".deb") == 5
+
+
+def test_a_corrupt_file_in_the_store_is_said_and_fetched_again(archive, store, here, capsys):
+    lock = archive.add(lock_of(CONTENTS), CONTENTS)
+    run(lock, store, here)
+    path = store.path(lock.debs[1]["sha256"])
+    path.chmod(0o644)
+    path.write_bytes(b"b" * 9 + b"B")
+
+    assert fetch(lock, store, sources=here).downloaded_bytes == 10
+    assert f"{path} is corrupt and was thrown away" in capsys.readouterr().err
+    assert all_there(lock, store)
+
+
+def test_size_and_free_disk_are_said_before_anything_is_fetched(archive, store, here, capsys):
+    lock = archive.add(lock_of(CONTENTS), CONTENTS)
+
+    fetch(lock, store, sources=here)
+
+    assert f"fetch: 3 of 3 files, 500.0 kB, into {store.root} (" in capsys.readouterr().err
+
+
+def test_a_disk_that_is_too_small_is_said_before_anything_is_fetched(archive, store, here, monkeypatch):
+    lock = archive.add(lock_of(CONTENTS), CONTENTS)
+    monkeypatch.setattr(Store, "free_bytes", lambda _: 1000)
+
+    with pytest.raises(KitError, match=r"has 1\.0 kB free, and the inputs of small need"):
+        run(lock, store, here)
+
+    assert archive.requests == []
+
+
+def test_a_disk_that_fills_up_ends_the_fetch_without_a_traceback(archive, store, here, monkeypatch):
+    lock = archive.add(lock_of(CONTENTS), CONTENTS)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(download.Part, "append", full)
+
+    with pytest.raises(KitError, match=r"the disk of the cache .* is full"):
+        run(lock, store, here)
+
+
+def test_a_cache_that_cannot_be_written_names_the_setting(archive, here, tmp_path):
+    (tmp_path / "file").write_text("")
+    lock = archive.add(lock_of(CONTENTS), CONTENTS)
+
+    with pytest.raises(KitError, match="cannot be written") as caught:
+        run(lock, Store(tmp_path / "file"), here)
+
+    assert "KIT_CACHE=DIR" in caught.value.hint
+
+
+def test_two_fetches_at_once_do_not_spoil_each_other(archive, store, here):
+    lock = archive.add(lock_of(CONTENTS), CONTENTS)
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(run(lock, store, here))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(results) == 4
+    assert all_there(lock, store)
+    assert len(archive.requests) == 3
+
+
+def test_a_file_that_two_packages_share_is_fetched_once(archive, store, here):
+    lock = from_document(document([deb("aa", b"same"), deb("bb", b"same")]))
+    archive.add(lock, {"aa": b"same", "bb": b"same"})
+
+    assert run(lock, store, here) == Fetched(1, 4, 4)
+
+
+def test_a_proxy_is_used_and_told_who_asks(archive, store, tmp_path, monkeypatch):
+    lock = archive.add(lock_of({"aa": b"x"}), {"aa": b"x"})
+    port = archive.server.server_port
+    monkeypatch.setenv("http_proxy", f"http://user:p%40ss@127.0.0.1:{port}")
+    monkeypatch.setenv("no_proxy", "")
+
+    run(lock, store, Sources(host_root(tmp_path / "root", "http://archive.example/debian")))
+
+    assert archive.requests == [(PATH, None)]
+    assert archive.proxy_logins == ["Basic dXNlcjpwQHNz"]
+    assert sha256(b"x") == lock.debs[0]["sha256"]

@@ -1,0 +1,231 @@
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pins import lock
+from schema.canon import digest
+from schema.errors import KitError
+from tests.pins.fakes_archive import BASE, deb, document, lock_of
+
+PIN = {
+    "pin_version": "1",
+    "name": "small",
+    "rocm": "5.7.1",
+    "channel": "debian",
+    "pytorch": "2.6",
+    "python": "3.13",
+    "platform": "linux/amd64",
+    "source_date_epoch": 1700000000,
+    "suite": "trixie",
+    "packages": ["python3-torch"],
+    "gfx": [],
+}
+
+
+def written(folder, text, name="small.lock.yaml"):
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def good(**more):
+    return document([deb("aa", b"x")], **more)
+
+
+def test_what_is_written_reads_back_and_says_what_a_lock_says(tmp_path):
+    lock.write(good(gfx=["gfx90a"]), tmp_path / "small.lock.yaml", "a comment")
+
+    found = lock.load(tmp_path / "small.lock.yaml")
+
+    assert found.document == good(gfx=["gfx90a"])
+    assert found.sha256 == digest(found.document)
+    assert (found.name, found.rocm, found.channel, found.epoch) == ("small", "5.7.1", "debian", 1700000000)
+    assert (found.base, found.gfx, found.torch_build, found.wheels) == (None, ("gfx90a",), "cpu", [])
+    assert [entry["name"] for entry in found.debs] == ["aa"]
+
+
+def test_a_package_is_one_line_and_versions_are_quoted():
+    text = lock.dump(document([deb("aa", b"x", version="5.10")], rocm="5.10"))
+
+    assert 'rocm: "5.10"\n' in text
+    assert '\n- {name: aa, version: "5.10", architecture: all, sha256: "2d711642b726' in text
+    assert text == lock.dump(yaml.safe_load(text))
+
+
+def test_the_strict_reader_gives_what_any_yaml_reader_gives(tmp_path):
+    path = written(tmp_path, lock.dump(good()))
+
+    assert lock.read_yaml(path) == yaml.safe_load(path.read_text())
+
+
+def test_a_null_hash_is_allowed_here(tmp_path):
+    lock.write(document([deb("aa", b"x", sha256=None)]), tmp_path / "small.lock.yaml")
+
+    assert lock.load(tmp_path / "small.lock.yaml").debs[0]["sha256"] is None
+
+
+HOSTILE = {  # sentence: (what replaces the first by the second in a good lock, what the error must say)
+    "a version without quotes": ('rocm: "5.7.1"', "rocm: 5.10", "rocm is the number 5.1, and a version is text"),
+    "a component without quotes": ("components: {}", "components: {hip: 5.10}", "hip is the number 5.1"),
+    "a package version without quotes": ('version: "1.0-1"', "version: 10", "version is the number 10"),
+    "a format number without quotes": ('lock_version: "1"', "lock_version: 1", "lock_version is the number 1"),
+    "a key twice": ("name: small", "name: small\nname: other", "name stands twice"),
+    "a key twice inside": ("components: {}", "components: {hip: a, hip: b}", "hip stands twice"),
+    "an alias": ("components: {}", "environment: &x {A: a}\ncomponents: *x", "stands twice|is an alias"),
+    "a Python tag": ("components: {}", "components: !!python/object/apply:os.system [id]", "not YAML as we write it"),
+    "a date": ("name: small", "name: 2026-11-30", "name is a date, not text"),
+    "a key that is no text": ("components: {}", "components: {1: a}", "the key 1 is not text"),
+    "an unknown field": ("name: small", "name: small\nextra: 1", "Additional properties are not allowed"),
+    "a missing field": ("gfx: []\n", "", "'gfx' is a required property"),
+    "a short hash": ('sha256: "2d7', 'sha256: "7', "is not valid under any"),
+    "a path that climbs out": ("path: pool/main", "path: pool/../../main", "leaves the archive"),
+    "a path of another shape": ("path: pool/main", "path: /pool/main", "does not match"),
+    "a name that climbs out": ("name: small", "name: ../small", "does not match"),
+    "a size of nothing": ("size: 1,", "size: 0,", "less than the minimum"),
+    "a size with a fraction": ("size: 1,", "size: 1.5,", "is not of type 'integer'"),
+    "a merge key": ("name: small", "<<: {name: b}\nname: small", "<< is not allowed here"),
+    "not a number": ("source_date_epoch: 1700000000", "source_date_epoch: .nan", "not of type 'integer'"),
+    "an open bracket": ("components: {}", "components: {", "not YAML as we write it: line"),
+    "two documents": ("name: small", "name: small\n---\nname: small", "not YAML as we write it"),
+    "a tab": ("name: small", "name:\tsmall\n\tb: c", "not YAML as we write it"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "words"), HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_lock_is_refused_with_a_reason(tmp_path, old, new, words):
+    text = lock.dump(good())
+    assert old in text
+
+    with pytest.raises(KitError, match=words):
+        lock.load(written(tmp_path, text.replace(old, new, 1)))
+
+
+WHOLE = {
+    "empty": ("", "is not a mapping"),
+    "a list": ("- a\n", "is not a mapping"),
+    "deep": ("[" * 5000, "not YAML as we write it|is not a mapping"),
+    "an endless loop": ("a: &x {b: *x}\n", "is an alias"),
+    "a bomb": ("a: &a [1,1]\nb: &b [*a,*a]\nc: &c [*b,*b]\n", "is an alias"),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), WHOLE.values(), ids=WHOLE)
+def test_a_file_that_is_no_lock_is_refused(tmp_path, text, words):
+    with pytest.raises(KitError, match=words):
+        lock.load(written(tmp_path, text))
+
+
+def test_bytes_that_are_not_text_are_refused(tmp_path):
+    (tmp_path / "small.lock.yaml").write_bytes(b"\xff\xfe\x00")
+
+    with pytest.raises(KitError, match=r"is not UTF-8|not YAML"):
+        lock.load(tmp_path / "small.lock.yaml")
+
+
+def test_a_file_that_is_too_large_is_refused_unread(tmp_path):
+    with (tmp_path / "small.lock.yaml").open("wb") as file:
+        file.truncate(lock.MAX_BYTES + 1)
+
+    with pytest.raises(KitError, match="is larger than"):
+        lock.load(tmp_path / "small.lock.yaml")
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(KitError, match=r"cannot read .*gone\.lock\.yaml: No such file"):
+        lock.load(tmp_path / "gone.lock.yaml")
+
+
+def test_a_package_twice_is_refused():
+    with pytest.raises(KitError, match="lists a package twice: aa"):
+        lock.from_document(document([deb("aa", b"x"), deb("aa", b"y")]))
+
+
+@pytest.mark.parametrize("field", ["name", "version", "sha256", "path", "snapshot"])
+def test_a_line_break_at_the_end_of_a_field_is_refused(field):
+    entry = deb("aa", b"x")
+
+    with pytest.raises(KitError, match=r"ends with a line break|does not match|is not valid"):
+        lock.from_document(document([entry | {field: entry[field] + "\n"}]))
+
+
+def test_a_lock_of_nothing_is_refused():
+    with pytest.raises(KitError, match="neither a base image nor packages"):
+        lock.from_document(document())
+
+
+def test_a_lock_fits_the_pin_beside_it(tmp_path):
+    lock.write(PIN, tmp_path / "small.pin.yaml")
+    lock.write(good(pin_sha256=digest(PIN)), tmp_path / "small.lock.yaml")
+
+    assert [found.name for found in lock.load_all(tmp_path)] == ["small"]
+
+
+def test_a_stale_lock_is_refused_with_the_command_that_helps(tmp_path):
+    lock.write(PIN | {"python": "3.14"}, tmp_path / "small.pin.yaml")
+    lock.write(good(pin_sha256=digest(PIN)), tmp_path / "small.lock.yaml")
+
+    with pytest.raises(KitError, match=r"small\.lock\.yaml is stale: small\.pin\.yaml has changed") as caught:
+        lock.load(tmp_path / "small.lock.yaml")
+
+    assert caught.value.hint == "./kit lock --pin small"
+
+
+def test_a_comment_in_the_pin_does_not_make_the_lock_stale(tmp_path):
+    lock.write(PIN, tmp_path / "small.pin.yaml", "another comment")
+    lock.write(good(pin_sha256=digest(PIN)), tmp_path / "small.lock.yaml")
+
+    assert lock.load(tmp_path / "small.lock.yaml").name == "small"
+
+
+def test_a_renamed_lock_is_refused(tmp_path):
+    lock.write(PIN, tmp_path / "other.pin.yaml")
+    lock.write(good(pin_sha256=digest(PIN)), tmp_path / "other.lock.yaml")
+
+    with pytest.raises(KitError, match=r"other\.lock\.yaml calls itself small"):
+        lock.load(tmp_path / "other.lock.yaml")
+
+
+PINS = {
+    "debian without packages": ({"packages": []}, "needs `suite` and `packages`"),
+    "amd without a base": ({"channel": "amd"}, "needs `base`"),
+    "a package with a version": ({"packages": ["a=1"]}, "does not match"),
+    "a package that is an option": ({"packages": ["-o"]}, "does not match"),
+    "a suite that is a path": ({"suite": "../trixie"}, "does not match"),
+}
+
+
+@pytest.mark.parametrize(("change", "words"), PINS.values(), ids=PINS)
+def test_a_pin_that_cannot_be_resolved_is_refused(tmp_path, change, words):
+    lock.write(PIN | change, tmp_path / "small.pin.yaml")
+
+    with pytest.raises(KitError, match=words):
+        lock.load_pin(tmp_path / "small.pin.yaml")
+
+
+def test_a_base_is_named_by_digest_only(tmp_path):
+    lock.write(PIN | {"channel": "amd", "base": BASE | {"digest": "latest"}}, tmp_path / "small.pin.yaml")
+
+    with pytest.raises(KitError, match=r"base\.digest: 'latest' does not match"):
+        lock.load_pin(tmp_path / "small.pin.yaml")
+
+
+def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "small.lock.yaml"
+    lock.write(good(), path)
+    before = path.read_bytes()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(KitError, match=r"cannot write .*No space left"):
+        lock.write(good(rocm="6"), path)
+
+    assert path.read_bytes() == before
+    assert [found.name for found in tmp_path.iterdir()] == ["small.lock.yaml"]
+
+
+def test_equal_documents_have_equal_digests():
+    assert lock_of({"aa": b"x"}).sha256 == lock_of({"aa": b"x"}).sha256
+    assert lock_of({"aa": b"x"}).sha256 != lock_of({"aa": b"y"}).sha256

@@ -1,0 +1,147 @@
+import os
+
+import pytest
+
+from pins.store import Store, file_sha256, replacing
+from schema.errors import KitError
+from tests.pins.fakes_archive import sha256
+
+CONTENT = b"some bytes"
+NAME = sha256(CONTENT)
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "cache")
+
+
+def put(store, content=CONTENT, name=NAME):
+    store.part(name).write_bytes(content)
+    return store.keep(name)
+
+
+def test_a_file_lies_under_its_hash(store):
+    path = put(store)
+
+    assert path == store.root / "sha256" / NAME[:2] / NAME == store.path(NAME)
+    assert path.read_bytes() == CONTENT
+    assert store.has(NAME)
+    assert not store.part(NAME).exists()
+
+
+def test_an_absent_file_is_absent(store):
+    assert not store.has(NAME)
+
+
+def test_a_warm_file_is_not_read_again(store, monkeypatch):
+    put(store)
+    monkeypatch.setattr("pins.store.file_sha256", lambda path: pytest.fail(f"{path} was read"))
+
+    assert store.has(NAME)
+
+
+def test_a_changed_byte_is_found_told_and_thrown_away(store):
+    path = put(store)
+    path.chmod(0o644)
+    path.write_bytes(b"some bytez")
+    told = []
+
+    assert not store.has(NAME, tell=told.append)
+    assert told == [f"{path} is corrupt and was thrown away"]
+    assert not path.exists()
+    assert not store.has(NAME)
+
+
+def test_a_changed_byte_with_the_old_time_is_found_too(store):
+    path = put(store)
+    before = path.stat()
+    path.chmod(0o644)
+    path.write_bytes(b"some bytez")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    assert not store.has(NAME)
+
+
+def test_a_stamp_that_was_copied_along_proves_nothing(store, tmp_path):
+    path = put(store)
+    other = Store(tmp_path / "other")
+    other.path(NAME).parent.mkdir(parents=True)
+    other.path(NAME).write_bytes(b"some bytez")
+    (other.path(NAME).parent / f"{NAME}.ok").write_bytes((path.parent / f"{NAME}.ok").read_bytes())
+
+    assert not other.has(NAME)
+
+
+@pytest.mark.parametrize("stamp", [b"", b"\xff", b"1 2 3 4"])
+def test_a_broken_stamp_costs_one_reading(store, stamp):
+    path = put(store)
+    (path.parent / f"{NAME}.ok").write_bytes(stamp)
+
+    assert store.has(NAME)
+    assert (path.parent / f"{NAME}.ok").read_bytes() != stamp
+
+
+@pytest.mark.parametrize("name", ["", "../../etc/passwd", NAME.upper(), NAME + "0", NAME + "\n"])
+def test_only_a_sha256_names_a_file(store, name):
+    with pytest.raises(KitError, match="this is not a sha256"):
+        store.path(name)
+
+
+def test_the_cache_is_where_the_variable_says(monkeypatch, tmp_path):
+    monkeypatch.setenv("KIT_CACHE", str(tmp_path / "elsewhere"))
+    assert Store().root == tmp_path / "elsewhere"
+
+    monkeypatch.delenv("KIT_CACHE")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert Store().root == tmp_path / ".cache/rocm-repro-kit"
+
+
+def test_a_cache_that_cannot_be_made_names_the_setting(tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+
+    with pytest.raises(KitError, match="cannot be written: Not a directory") as caught:
+        Store(tmp_path / "file" / "cache").part(NAME)
+
+    assert "KIT_CACHE=DIR" in caught.value.hint
+
+
+def test_a_full_disk_is_called_full(store):
+    error = store.broken(OSError(28, "No space left on device"))
+
+    assert error.message == f"the disk of the cache {store.root} is full"
+
+
+def test_free_bytes_are_known_before_the_folder_is_there(store):
+    assert store.free_bytes() > 0
+    assert not store.root.exists()
+
+
+def test_a_stamp_that_cannot_be_written_changes_no_answer(store, monkeypatch):
+    path = put(store)
+    (path.parent / f"{NAME}.ok").unlink()
+
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pins.store.tempfile.NamedTemporaryFile", refuse)
+
+    assert store.has(NAME)
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("old")
+    with pytest.raises(TypeError), replacing(path) as part:
+        part.write("text where bytes belong")
+    assert (path.read_text(), len(list(tmp_path.iterdir()))) == ("old", 1)
+
+    with replacing(path) as part:
+        part.write(b"new")
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", 0o644)
+
+
+def test_hashing_reads_every_chunk(tmp_path):
+    content = os.urandom((2 << 20) + 17)
+    (tmp_path / "file").write_bytes(content)
+
+    assert file_sha256(tmp_path / "file") == sha256(content)
