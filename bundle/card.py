@@ -1,0 +1,181 @@
+"""The model-card section: write it, and put it between markers into a README without touching another byte."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bundle import layout
+from bundle import story as tell
+from bundle.format import plain, share
+from bundle.markup import code, markdown, table
+from bundle.report import notice, terms
+from schema.errors import KitError
+
+if TYPE_CHECKING:
+    from bundle.evidence import Evidence
+    from bundle.story import Story
+
+BEGIN = b"<!-- repro-bundle:begin"
+END = b"<!-- repro-bundle:end -->"
+#: An interval from fewer fresh processes is no headline.
+HEADLINE_PROCESSES = 5
+_ANY_MARKER = re.compile(rb"<!--\s*repro-bundle\b")
+_BLOCK = re.compile(rb"<!-- repro-bundle:begin(?: [a-z0-9_]+=[a-z0-9]+)* -->.*?<!-- repro-bundle:end -->", re.DOTALL)
+
+
+def section(story: Story) -> bytes:
+    """Return `card.md`: hardware, versions, throughput, configuration, image, packages, how to verify."""
+    evidence = story.evidence
+    said = tell.notice(evidence)
+    lines = [
+        *([notice(said), ""] if said else []),
+        f"## Reproducible results: {markdown(tell.devices(evidence.start))}",
+        "",
+        f"Validation: {tell.validation_line(story)}  ",
+        f"Benchmarks: {tell.benchmark_line(story)}  ",
+        f"Measured: {evidence.start['started_at']}",
+        "",
+        *_throughput(story),
+        "### Hardware",
+        "",
+        *terms(tell.hardware(evidence)),
+        "",
+        "### Software",
+        "",
+        *terms(tell.image(evidence)),
+        "",
+        _packages(evidence),
+        "",
+        "### Configuration",
+        "",
+        *terms([*tell.method(evidence), ("Variables", _variables(evidence))]),
+        "",
+        "### Verify",
+        "",
+        *[f"- `{command}`: {text}" for command, text in tell.commands(evidence)],
+        f"- content `{story.content_hash}`",
+        "",
+    ]
+    return "\n".join(lines).encode()
+
+
+def _throughput(story: Story) -> list[str]:
+    if story.evidence.results is None:
+        return []
+    rows = [
+        [
+            code(case["case"]),
+            code(case["dtype"]),
+            markdown(tell.figure(case)),
+            str(case["processes"]),
+            tell.peak(case),
+            markdown(case["status"]),
+        ]
+        for case in story.figures
+    ]
+    fewest = processes(story.figures)
+    quick = [f"From {fewest} processes a case: a quick run, not a headline.", ""] if fewest < HEADLINE_PROCESSES else []
+    head = ["Case", "Type", "Figure (95 % interval)", "Processes", "Of peak", "Status"]
+    if story.summary and story.summary["confidence"] != 0.95:
+        head[2] = f"Figure ({share(story.summary['confidence'])} interval)"
+    return ["### Throughput", "", *quick, *table(head, rows), ""]
+
+
+def processes(cases: list[dict[str, Any]]) -> int:
+    """Return the fewest processes behind any figure; 0 without figures."""
+    return min((case["processes"] for case in cases if case["value"] is not None), default=0)
+
+
+def _packages(evidence: Evidence) -> str:
+    if evidence.lock:
+        return "Every package is in the bundle's `lock.json` by version and sha256."
+    return "The packages found are in the bundle's `packages/` where the validation listed them."
+
+
+def _variables(evidence: Evidence) -> str:
+    return "; ".join(f"{name}={value}" for name, value in tell.environment(evidence)) or "none set that matter"
+
+
+def insert(readme: bytes, text: bytes, *, bundle_hash: str = "") -> bytes:
+    """Return the README with the section between its markers, at its end if there were none.
+
+    Every other byte is kept, whatever its encoding; the README's line ends are followed. A second call changes
+    nothing. Damaged markers (one alone, a pair twice, in the wrong order) are refused.
+    """
+    if _ANY_MARKER.search(text):
+        raise KitError("the section itself holds a marker of ours", "seal the bundle again")
+    newline = b"\r\n" if b"\r\n" in readme else b"\n"
+    opening = BEGIN + (f" sha256={bundle_hash}".encode() if bundle_hash else b"") + b" -->"
+    block = (opening + b"\n" + text.replace(b"\r\n", b"\n").rstrip(b"\n") + b"\n" + END).replace(b"\n", newline)
+    found = _BLOCK.findall(readme)
+    markers = len(_ANY_MARKER.findall(readme))
+    if markers != 2 * len(found) or len(found) > 1 or (found and len(_ANY_MARKER.findall(found[0])) != 2):
+        raise KitError(
+            "the card's markers are damaged",
+            f"leave one {BEGIN.decode()} --> and, after it, one {END.decode()}, or none",
+        )
+    if found:
+        return readme.replace(found[0], block)
+    gap = b"" if not readme else newline if readme.endswith(b"\n") else 2 * newline
+    return readme + gap + block + newline
+
+
+def permit(gpu_result: bool, summary: dict[str, Any] | None, *, allow_cpu: bool, allow_quick: bool) -> None:  # noqa: FBT001 - a fact, not a switch
+    """Raise KitError unless these figures may stand on a model card."""
+    if not gpu_result and not allow_cpu:
+        raise KitError(
+            f"{layout.NOT_A_GPU_RESULT}: a CPU's figures say nothing about a GPU",
+            "--allow-cpu puts them in all the same",
+        )
+    if summary is None:
+        raise KitError("the bundle has no benchmarks to put on a card", "measure, and seal again")
+    fewest = processes(summary["cases"])
+    if fewest < HEADLINE_PROCESSES and not allow_quick:
+        raise KitError(
+            f"the figures come from {fewest} processes a case, a headline needs {HEADLINE_PROCESSES}",
+            "measure with --suite publish, or say --allow-quick",
+        )
+
+
+def put(bundle: Path, readme: Path, *, allow_cpu: bool = False, allow_quick: bool = False) -> dict[str, Any]:
+    """Put the card section of a bundle, once it is verified, into `readme`; return what was done."""
+    from bundle import reading
+    from bundle.verify import judge
+    from schema.documents import parse_json
+
+    files = reading.read(bundle)
+    verdict = judge(files)
+    if verdict["verdict"] != "CONFIRMED":
+        wrong = ", ".join(plain(item["what"]) for item in verdict["contradicted"][:3])
+        raise KitError(f"the bundle does not verify: {wrong}", "run verify on it for all that is wrong")
+    summary = parse_json(files[layout.SUMMARY], layout.SUMMARY) if layout.SUMMARY in files else None
+    permit(verdict["gpu_result"], summary, allow_cpu=allow_cpu, allow_quick=allow_quick)
+    try:
+        before = readme.read_bytes() if readme.exists() else b""
+        after = insert(before, files["card.md"], bundle_hash=verdict["bundle_hash"])
+        if after != before:
+            _replace(readme, after)
+    except OSError as error:
+        raise KitError(f"cannot write {readme}: {error.strerror}") from error
+    return {"card": str(readme), "bundle_hash": verdict["bundle_hash"], "changed": after != before}
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file so that a crash leaves the old or the new one; a link is followed, the mode is kept."""
+    path = path.resolve()
+    mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fchmod(stream.fileno(), mode)
+            os.fsync(stream.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,131 @@
+"""Read the records of a sealed report or results: strict, complete, within bounds, a million samples in seconds."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, Any
+
+from schema import documents, samples
+from schema.errors import KitError
+from schema.records import KINDS
+from schema.stream import compact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_LINE_BYTES = 64 << 20
+MAX_RAW_BYTES = 1 << 30
+#: JSON Lines of samples shrink 4 to 10 times; deflate can do 1032.
+MAX_RATIO = 200
+CHUNK = 1 << 20
+
+#: Which part of which schema each record of a document follows.
+PARTS = {
+    "report-1": {
+        "start": ("report-1", "#/$defs/start"),
+        "facts": ("report-1", "#/$defs/facts"),
+        "finding": ("report-1", "#/$defs/finding"),
+        "end": ("report-1", "#/$defs/end"),
+    },
+    "results-1": {
+        "start": ("report-1", "#/$defs/start"),
+        "process": ("results-1", "#/$defs/process"),
+        "end": ("report-1", "#/$defs/end"),
+    },
+}
+
+
+def pack(data: bytes) -> bytes:
+    """Return the bytes as gzip that names no file and no time: equal bytes give equal gzip."""
+    packer = zlib.compressobj(6, zlib.DEFLATED, 31)
+    return packer.compress(data) + packer.flush()
+
+
+def unpack(data: bytes) -> Iterator[bytes]:
+    """Yield what the gzip holds, piece by piece; KitError for a bomb, a second member, or bytes after the end."""
+    unpacker = zlib.decompressobj(31)
+    limit = min(MAX_RAW_BYTES, MAX_RATIO * len(data) + CHUNK)
+    total, rest = 0, data
+    try:
+        while not unpacker.eof:
+            piece = unpacker.decompress(rest, CHUNK)
+            rest = unpacker.unconsumed_tail
+            total += len(piece)
+            if total > limit:
+                raise KitError(f"it unpacks to more than {limit} bytes: that is no record of samples")
+            if not piece and not rest and not unpacker.eof:
+                raise KitError("the compressed data is cut off")
+            if unpacker.unused_data:
+                raise KitError("there are bytes after the end of the compressed data")
+            yield piece
+    except zlib.error as error:
+        raise KitError(f"the compressed data is damaged: {error}") from error
+
+
+def lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield whole lines without their newline; the last must have had one too."""
+    rest = b""
+    for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\n")
+        if len(rest) > MAX_LINE_BYTES:
+            raise KitError(f"a line is longer than {MAX_LINE_BYTES} bytes")
+        yield from whole
+    if rest:
+        raise KitError("the last line is cut off")
+
+
+def records(source: Iterator[bytes], document: str) -> Iterator[dict[str, Any] | tuple[bytes, int, int, float]]:
+    """Yield each record: a sample as (case, process, index, seconds), any other as its JSON object.
+
+    Raises KitError unless the lines are start, records, end, each follows the schema, and `end` counts them right.
+    """
+    counts = {kind: 0 for kind in KINDS if kind != "end"}
+    kind = ""
+    for number, line in enumerate(source, 1):
+        sample = samples.quick(line) if kind not in {"", "end"} and document == "results-1" else None
+        if sample is not None:
+            kind = "sample"
+            counts[kind] += 1
+            yield sample
+            continue
+        item = _record(line, number, document)
+        if (number == 1) != (item["kind"] == "start") or kind == "end":
+            raise KitError(f"line {number}: {item['kind']} is out of order; the stream must be start, records, end")
+        kind = item["kind"]
+        if kind == "end":
+            seen = {name: count for name, count in counts.items() if count}
+            if item["counts"] != seen:
+                raise KitError(f"the stream has {compact(seen)}, its `end` says {compact(item['counts'])}")
+        else:
+            counts[kind] += 1
+        if kind == "sample":
+            yield item["case"].encode(), int(item["process"]), int(item["index"]), float(item["seconds"])
+        else:
+            yield item
+    if kind != "end":
+        raise KitError("the stream was cut off: it has no `end`")
+
+
+def _record(line: bytes, number: int, document: str) -> dict[str, Any]:
+    item = documents.parse_json(line, f"line {number}")
+    if not isinstance(item, dict) or not isinstance(item.get("kind"), str):
+        raise KitError(f"line {number} is not a record of ours")
+    if document == "results-1" and item["kind"] in {"sample", "telemetry"}:
+        wrong = samples.fault(item)
+    else:
+        wrong = _by_schema(item, document)
+    if wrong:
+        raise KitError(f"line {number} does not follow schema {document}: {wrong}")
+    return item
+
+
+def _by_schema(item: dict[str, Any], document: str) -> str:
+    part = PARTS[document].get(item["kind"])
+    if part is None:
+        return f"a record {item['kind'][:40]!r} does not belong there"
+    if documents.depth(item) > documents.MAX_DEPTH:
+        return f"nested deeper than {documents.MAX_DEPTH}"
+    wrong = "; ".join(documents.problems(item, documents.validator(*part)))
+    if not wrong and item["kind"] == "start" and item["document"] != document:
+        return f"it begins a {item['document']}"
+    return wrong

@@ -1,0 +1,230 @@
+"""Judge a bundle from anyone, without a GPU.
+
+L0, in this order; a step that stands on something already found wrong is left out, and said so:
+
+(1) read within bounds: no link, no device, no path that leaves, nothing extracted, nothing executed
+(2) `bundle.json`: strict JSON, its schema, canonical bytes, its own hash
+(3) files: those listed and no other, each with its size and digest
+(4) evidence: each document against its schema, each stream complete
+(5) chain: L -> image -> K -> protocol; report, results, image and lock name the same
+(6) figures: the summary computed again from the raw samples, to the last digit
+(7) findings: judged again from the recorded facts
+(8) views: every generated file made again, byte for byte where the same sources made it
+
+L1 builds the image again through `rebuild`, and compares. What is hashed is what was read; nothing is re-encoded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bundle import again, identity, layout, reading
+from bundle import story as tell
+from bundle.agreement import disagreements
+from bundle.evidence import Evidence, parse
+from bundle.format import count
+from bundle.ledger import Ledger
+from schema import canon, documents
+from schema.errors import KitError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+def verify(path: Path | str, *, rebuild: Callable[[dict[str, Any]], dict[str, Any]] | None = None) -> dict[str, Any]:
+    """Return the verdict (verdict-1) on the folder or archive at `path`.
+
+    `rebuild` takes the lock and returns the record (image-1) of an image built from it anew. It is called only when
+    L0 holds: a lock from a bundle that contradicts itself is not worth running. Raises KitError for what cannot be
+    read, or tries to leave its place.
+    """
+    return judge(reading.read(Path(path)), rebuild=rebuild)
+
+
+def judge(
+    files: Mapping[str, bytes], *, rebuild: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    """Return the verdict on these files, already read."""
+    ledger = Ledger()
+    manifest = _manifest(files[layout.MANIFEST], ledger)
+    levels: dict[str, str] = {}
+    if manifest is None:
+        ledger.skip("everything else", f"{layout.MANIFEST} does not say what belongs here")
+        levels["L0"] = "CONTRADICTED"
+        return ledger.verdict(levels, bundle_hash=None, gpu_result=None)
+    sealed = again.Sealed(files, manifest, _files(files, manifest, ledger))
+    evidence = _evidence(sealed, ledger)
+    if evidence:
+        _derived(sealed, evidence, ledger)
+        figures = again.figures(sealed, evidence, ledger)
+        again.findings(evidence, ledger)
+        again.views(sealed, evidence, figures, ledger)
+        _missing(evidence, ledger)
+    elif not ledger.contradicted:  # nothing may pass for want of evidence
+        ledger.contradict("the evidence", "none that can be used", "a report or results")
+    levels["L0"] = "CONTRADICTED" if ledger.contradicted else "CONFIRMED"
+    levels["L1"] = _image(evidence, rebuild, ledger)
+    for level, what in (("L2", "validation"), ("L3", "numerics"), ("L4", "performance")):
+        ledger.skip(f"{level}: {what} here", "needs a run on this machine")
+    return ledger.verdict(levels, bundle_hash=manifest["bundle_hash"], gpu_result=manifest["gpu_result"])
+
+
+def _manifest(data: bytes, ledger: Ledger) -> dict[str, Any] | None:
+    """Step 2. None when the manifest cannot be used at all; what is wrong beside that is in the ledger."""
+    try:
+        if len(data) > layout.MAX_MANIFEST_BYTES:
+            raise KitError(f"larger than {layout.MAX_MANIFEST_BYTES} bytes")
+        manifest: dict[str, Any] = documents.parse_json(data, layout.MANIFEST)
+        documents.check(manifest, "bundle-1", layout.MANIFEST)
+        canonical = canon.dumps(manifest) + b"\n"
+        own = identity.bundle_hash(manifest)
+    except KitError as error:
+        ledger.contradict(layout.MANIFEST, error, "a manifest that follows schema bundle-1")
+        return None
+    whole = ledger.equal(layout.MANIFEST, "other bytes" if data != canonical else "", "")
+    if ledger.equal(f"{layout.MANIFEST}: bundle_hash", manifest["bundle_hash"], own) and whole:
+        ledger.confirmed.append(f"{layout.MANIFEST} is canonical, and its hash is its own")
+    return manifest
+
+
+def _files(files: Mapping[str, bytes], manifest: dict[str, Any], ledger: Ledger) -> set[str]:
+    """Step 3. Return the paths that are as sealed."""
+    listed = {item["path"]: item for item in manifest["files"]}
+    sound: set[str] = set()
+    if [item["path"] for item in manifest["files"]] != sorted(listed) or layout.MANIFEST in listed:
+        ledger.contradict(f"{layout.MANIFEST}: files", "a path twice or out of order", "each path once, sorted")
+        return sound
+    for path in sorted(listed.keys() - files.keys()):
+        ledger.contradict(path, "missing", "a file")
+    for path in sorted(files.keys() - listed.keys() - {layout.MANIFEST}):
+        ledger.contradict(path, "a file", "nothing: the manifest does not list it")
+    for path in sorted(listed.keys() & files.keys()):
+        item, data = listed[path], files[path]
+        if (
+            ledger.equal(path, f"{len(data)} bytes", f"{item['size_bytes']} bytes")
+            and ledger.equal(path, f"sha256 {hashlib.sha256(data).hexdigest()}", f"sha256 {item['sha256']}")
+            and ledger.equal(f"{path}: role", item["role"], layout.role(path))
+        ):
+            sound.add(path)
+    if not ledger.contradicted:
+        ledger.confirmed.append(f"{count(len(sound) + 1, 'file')} and no other, each with its size and digest")
+    return sound
+
+
+def _evidence(sealed: again.Sealed, ledger: Ledger) -> Evidence | None:
+    """Steps 4 and 5. None when the evidence is not there, or not all as sealed."""
+    paths = [item["path"] for item in sealed.manifest["files"] if layout.role(item["path"]) == "evidence"]
+    if broken := [path for path in paths if path not in sealed.sound]:
+        ledger.skip("what follows from the evidence", f"{broken[0]} is not as it was sealed")
+        return None
+    parsed = {path: _parsed(path, sealed.files[path], ledger) for path in paths}
+    if None in parsed.values():
+        return None
+    report, results = parsed.get(layout.REPORT), parsed.get(layout.SAMPLES)
+    if report is None and results is None:
+        ledger.contradict("the evidence", "neither a report nor results", "at least one of them")
+        return None
+    if results is None and layout.PROTOCOL in parsed:
+        ledger.contradict(layout.PROTOCOL, "a protocol", "none: there are no results")
+    cases = {
+        path: data
+        for path, data in sealed.files.items()
+        if path in sealed.sound and path.startswith(layout.CASE_FOLDER)
+    }
+    evidence = Evidence(parsed.get(layout.LOCK), parsed.get(layout.IMAGE), report, results, cases)
+    protocol = parsed.get(layout.PROTOCOL)
+    if results and not ledger.equal(
+        layout.PROTOCOL, "another protocol" if protocol != results.protocol else "", "", "the protocol is the run's own"
+    ):
+        return None
+    wrong = disagreements(evidence)
+    for what, seen, expected in wrong:
+        ledger.contradict(what, seen, expected)
+    if wrong:
+        return None
+    told = sum(path in layout.EVIDENCE for path in paths)
+    ledger.confirmed.append(f"{count(told, 'document')} each follow their schema, each stream is complete")
+    return evidence
+
+
+def _parsed(path: str, data: bytes, ledger: Ledger) -> Any:
+    """Return one evidence file, parsed; None when it is not what it must be."""
+    try:
+        return parse(path, data)
+    except KitError as error:
+        ledger.contradict(path, error, "a document that follows its schema")
+        return None
+
+
+def _derived(sealed: again.Sealed, evidence: Evidence, ledger: Ledger) -> None:
+    """Compare what the manifest says about its evidence with the evidence."""
+    manifest = sealed.manifest
+    for key, seen in identity.chain(evidence).items():
+        ledger.equal(f"{layout.MANIFEST}: chain.{key}", manifest["chain"][key], seen)
+    if manifest["chain"] == identity.chain(evidence):
+        ledger.confirmed.append("the chain holds: lock, image, kit, protocol")
+    ledger.equal(f"{layout.MANIFEST}: gpu_result", manifest["gpu_result"], evidence.gpu)
+    ledger.equal(
+        f"{layout.MANIFEST}: content_hash",
+        manifest["content_hash"],
+        identity.content_hash(evidence),
+        "the content hash is that of the evidence",
+    )
+    for key, seen in (("title", tell.title(evidence)), ("notice", tell.notice(evidence))):
+        if sealed.ours:
+            ledger.equal(f"{layout.MANIFEST}: {key}", manifest[key], seen)
+        elif manifest[key] != seen:
+            ledger.skip(f"{layout.MANIFEST}: {key}", f"other sources of the kit wrote it; these would write: {seen}")
+
+
+def _missing(evidence: Evidence, ledger: Ledger) -> None:
+    """Say what the bundle does not hold, and which figures could not be had."""
+    if evidence.report is None:
+        ledger.skip("validation", "the bundle has none: it holds benchmarks alone")
+    if evidence.results is None:
+        ledger.skip("benchmarks", "the bundle has none: it holds a validation alone")
+    for run in evidence.results.processes if evidence.results else []:
+        if run["status"] not in tell.MEASURED_NAMES:
+            ledger.unknown.append(
+                {
+                    "what": f"{run['case']}, process {run['process']}",
+                    "reason": f"{run['status']}: {run['reason']}"[:300],
+                }
+            )
+    if evidence.start["host"]["driver"] is None:
+        ledger.unknown.append({"what": "GPU driver", "reason": "none was seen"})
+
+
+def _image(
+    evidence: Evidence | None, rebuild: Callable[[dict[str, Any]], dict[str, Any]] | None, ledger: Ledger
+) -> str:
+    """L1: build the image from its lock again, and compare every identity."""
+    what = "L1: the image"
+    if evidence is None or ledger.contradicted:
+        ledger.skip(what, "L0 does not hold")
+    elif evidence.image is None or evidence.lock is None:
+        ledger.skip(what, "measured on a host: there is no image")
+    elif rebuild is None:
+        ledger.skip(what, "--rebuild builds it from its lock and compares")
+    else:
+        built, recorded = rebuild(evidence.lock), evidence.image
+        documents.check(built, "image-1", "the rebuilt image")
+        for key in ("lock_sha256", "image_id", "manifest_digest"):
+            ledger.equal(f"rebuilt image: {key}", built[key], recorded[key])
+        if built["diff_ids"] != recorded["diff_ids"]:
+            ledger.contradict("rebuilt image: layers", *_layers(built["diff_ids"], recorded["diff_ids"]))
+        if not ledger.contradicted:
+            ledger.confirmed.append(f"the image was built again, bit for bit: {built['image_id']}")
+        return "CONTRADICTED" if ledger.contradicted else "CONFIRMED"
+    return "NOT_CHECKED"
+
+
+def _layers(built: list[str], recorded: list[str]) -> tuple[str, str]:
+    """Say which layers differ: a base that moved, or what we built."""
+    if len(built) != len(recorded):
+        return f"{len(built)} layers", f"{len(recorded)} layers"
+    differ = [index for index, pair in enumerate(zip(built, recorded, strict=True), 1) if pair[0] != pair[1]]
+    place = f"layer {', '.join(map(str, differ))} of {len(built)}"
+    return f"{place}: {built[differ[0] - 1]}", f"{place}: {recorded[differ[0] - 1]}"

@@ -1,0 +1,117 @@
+"""Make every generated file of a bundle from its evidence: sealing writes them, verifying makes them again."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.summary import summarize
+from bundle import card, guide, junit, layout, page, report
+from bundle.format import visible
+from bundle.identity import content_hash
+from bundle.story import Story
+from schema import canon, documents
+from schema.errors import KitError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bundle.evidence import Evidence
+
+#: Columns of the table for a spreadsheet, base units.
+COLUMNS = (
+    "case", "title", "group", "dtype", "unit", "direction", "status", "value", "low", "high", "seconds", "processes",
+    "samples", "within", "between", "p5_s", "p95_s", "peak", "of_peak", "power_w",
+)  # fmt: skip
+
+
+def summary(evidence: Evidence) -> dict[str, Any] | None:
+    """Return the statistics of the raw samples; None without results."""
+    if evidence.results is None:
+        return None
+    run = evidence.results
+    taken = {key: list(series) for key, series in run.samples.items()}
+    found: dict[str, Any] = attempt(
+        "computing the summary", lambda: summarize(run.start, run.processes, taken, run.telemetry)
+    )
+    documents.check(found, "summary-1", "the summary")
+    return found
+
+
+def views(evidence: Evidence, figures: dict[str, Any] | None) -> dict[str, bytes]:
+    """Return every file that is generated from the evidence and the summary computed from it, by path."""
+    story = Story(evidence, figures, content_hash(evidence))
+    files = {
+        "hardware.json": canon.dumps(hardware(evidence)),
+        "report.md": report.markdown_report(story),
+        "report.html": page.html(story),
+        "card.md": card.section(story),
+        layout.GUIDE: guide.text(evidence),
+        **{f"packages/{name}.txt": text for name, text in packages(evidence).items()},
+    }
+    if evidence.report:
+        files["validate/junit.xml"] = junit.document(
+            evidence.report.start, evidence.report.facts, evidence.report.findings
+        )
+    if figures:
+        files[layout.SUMMARY] = canon.dumps(figures)
+        files["benchmarks/summary.csv"] = spreadsheet(figures)
+    return files
+
+
+def hardware(evidence: Evidence) -> dict[str, Any]:
+    """Return what ran and on what, out of the start record: a view for people and tools that want just this."""
+    start = evidence.start
+    keys = ("backend", "runtime", "devices", "host", "environment", "torch", "python")
+    return {key: start[key] for key in keys}
+
+
+def spreadsheet(figures: dict[str, Any]) -> bytes:
+    """Return the summary as CSV; an unknown value is an empty cell."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for case in figures["cases"]:
+        writer.writerow([_cell(case[column]) for column in COLUMNS])
+    return out.getvalue().encode()
+
+
+def _cell(value: Any) -> Any:
+    # a spreadsheet would run text that begins so as a formula
+    return f"'{value}" if isinstance(value, str) and value[:1] in {"=", "+", "-", "@", "\t", "\r"} else value
+
+
+def packages(evidence: Evidence) -> dict[str, bytes]:
+    """Return the package lists that the validation saw, one `name version` a line: `dpkg`, and `pip` for Python's."""
+    seen: dict[str, Any] = {}
+    for record in evidence.report.facts if evidence.report else []:
+        if record["check"] == "inventory":
+            seen = record["facts"]
+    debs, wheels = seen.get("debs"), seen.get("wheels")
+    listed = {
+        "dpkg": list(debs.items()) if isinstance(debs, dict) else [],
+        "pip": [(wheel.get("name"), wheel.get("version")) for wheel in wheels if isinstance(wheel, dict)]
+        if isinstance(wheels, list)
+        else [],
+    }
+    return {
+        name: "".join(
+            sorted(f"{visible(str(package))} {visible(str(version))}\n" for package, version in pairs)
+        ).encode()
+        for name, pairs in listed.items()
+        if pairs
+    }
+
+
+def attempt(what: str, call: Callable[[], Any]) -> Any:
+    """Return what `call` returns; any exception of its becomes a KitError.
+
+    Judges and statistics meet a stranger's facts here, of any shape: what they trip over is a refusal, no traceback.
+    """
+    try:
+        return call()
+    except KitError:
+        raise
+    except Exception as error:
+        raise KitError(f"{what} failed: {type(error).__name__}: {str(error)[:160]}") from error

@@ -1,0 +1,282 @@
+"""Small documents that follow the schemas, and bundles sealed from them. Each test changes one thing."""
+
+import copy
+import hashlib
+import json
+import random
+
+from bundle import identity, seal
+from schema import canon, sources
+from validate.checking import judge_again
+
+WHEN = "2026-11-30T12:00:00Z"
+CASE_FILE = b'"""A case of the user\'s own."""\n'
+LOCK = {
+    "lock_version": "1",
+    "name": "debian13-hip5.7-torch2.6cpu",
+    "rocm": "5.7.1",
+    "channel": "debian",
+    "pin_sha256": "a" * 64,
+    "source_date_epoch": 1700000000,
+    "platform": "linux/amd64",
+    "base": None,
+    "python": "3.13",
+    "torch": {"version": "2.6.0", "build": "cpu"},
+    "gfx": [],
+    "components": {"hip": "5.7"},
+    "host_requirements": {},
+    "environment": {},
+    "debs": [
+        {
+            "name": name,
+            "version": version,
+            "architecture": "amd64",
+            "sha256": digit * 64,
+            "size": 1000,
+            "archive": "debian",
+            "path": f"pool/main/p/{name}_1_amd64.deb",
+            "snapshot": "20261101T000000Z",
+            "bootstrap": False,
+        }
+        for name, version, digit in (("libc6", "2.41-12", "c"), ("python3", "3.13.5-1", "d"))
+    ],
+    "wheels": [],
+}
+L = canon.digest(LOCK)
+IMAGE = {
+    "schema": "image-1",
+    "name": LOCK["name"],
+    "reference": "rocm-repro-kit:debian13-hip5.7-torch2.6cpu",
+    "channel": "debian",
+    "lock_sha256": L,
+    "platform": "linux/amd64",
+    "image_id": "sha256:" + "1" * 64,
+    "manifest_digest": "sha256:" + "2" * 64,
+    "diff_ids": ["sha256:" + "3" * 64, "sha256:" + "4" * 64],
+    "size_bytes": 123456,
+    "engine_id": "sha256:" + "1" * 64,
+    "engine": {"name": "docker", "version": "20.10.24", "storage": "overlay2"},
+    "base": None,
+    "built_at": WHEN,
+    "build_seconds": 61.5,
+    "built_twice": {"identical": True, "differences": []},
+}
+CPU = {"backend": "cpu", "index": 0, "name": "AMD EPYC 9654", "pci": None, "compute_units": 2, "memory_bytes": 1 << 34}
+GPU = {
+    "backend": "rocm",
+    "index": 0,
+    "name": "AMD Instinct MI300X",
+    "pci": "0000:c1:00.0",
+    "gfx": "gfx942:sramecc+:xnack-",
+    "compute_units": 304,
+    "memory_bytes": 206141652992,
+    "wavefront": 64,
+    "power_cap_w": 750,
+    "clock_max_hz": 2.1e9,
+    "driver": "6.12.12",
+    "vbios": "113-M3000100-102",
+    "compute_partition": "SPX",
+    "memory_partition": "NPS1",
+    "numa_node": 0,
+}
+FACTS = [
+    {
+        "kind": "facts",
+        "check": "driver",
+        "question": "Is the GPU's kernel driver loaded?",
+        "seconds": 0.25,
+        "facts": {"backend": "rocm", "driver": "amdgpu 6.12.12", "amdgpu_version": "", "kernel": "6.12.0", "cards": []},
+    },
+    {
+        "kind": "facts",
+        "check": "inventory",
+        "question": "Are the installed packages those of the lock?",
+        "seconds": 0.5,
+        "facts": {
+            "runtime": "container",
+            "debs": {"libc6": "2.41-12", "python3": "3.13.5-1"},
+            "wheels": [{"name": "torch", "version": "2.6.0", "debian": True}],
+        },
+    },
+]
+CASES = [
+    {
+        "case": "matmul.bf16.8192",
+        "title": "Matrix product, 8192 x 8192 x 8192",
+        "group": "compute",
+        "parameters": {"m": 8192, "n": 8192, "k": 8192},
+        "dtype": "bf16",
+        "unit": "FLOP/s",
+        "direction": "higher",
+        "work": 1099511627776,
+        "flop": 1099511627776,
+        "bytes": 402653184,
+    },
+    {
+        "case": "copy.fp32",
+        "title": "Copy 1 GiB on the device",
+        "group": "memory",
+        "parameters": {"bytes": 1073741824},
+        "dtype": "fp32",
+        "unit": "B/s",
+        "direction": "higher",
+        "work": 2147483648,
+        "flop": None,
+        "bytes": 2147483648,
+    },
+]
+SECONDS = {"matmul.bf16.8192": 1.65e-3, "copy.fp32": 5.4e-4}
+
+
+def start(document, *, gpu=True, host=False, protocol=None):
+    """Return a start record."""
+    record = {
+        "kind": "start",
+        "document": document,
+        "started_at": WHEN,
+        "runtime": "host" if host else "container",
+        "backend": "rocm" if gpu else "cpu",
+        "lock_sha256": None if host else L,
+        "cargo_sha256": sources.digest(),
+        "image_id": None if host else IMAGE["image_id"],
+        "python": "3.13.5",
+        "torch": {"version": "2.6.0+debian", "build": "rocm" if gpu else "cpu", "hip": "5.7.31921" if gpu else None},
+        "devices": [copy.deepcopy(GPU if gpu else CPU)],
+        "host": {
+            "identity": "b" * 64,
+            "kernel": "6.12.0",
+            "architecture": "x86_64",
+            "cpu": "AMD EPYC 9654 96-Core Processor",
+            "cores": 96,
+            "memory_bytes": 1 << 40,
+            "driver": "amdgpu 6.12.12" if gpu else None,
+        },
+        "environment": {"MIOPEN_FIND_MODE": "NORMAL"},
+    }
+    return record | ({"protocol": protocol} if protocol else {})
+
+
+def end(records):
+    """Return the end record for these records."""
+    counts = {}
+    for record in records:
+        counts[record["kind"]] = counts.get(record["kind"], 0) + 1
+    return {"kind": "end", "finished_at": WHEN, "counts": counts}
+
+
+def report(**options):
+    """Return the records of a validation."""
+    records = [start("report-1", **options)]
+    facts = copy.deepcopy(FACTS)
+    for record in facts:
+        records += [record, *judge_again([record], None if options.get("host") else LOCK)]
+    return [*records, end(records)]
+
+
+def results(*, processes=3, samples=40, case_sha256="", seed=1, **options):
+    """Return the records of a benchmark run with noise like a real one's."""
+    cases = copy.deepcopy(CASES)
+    if case_sha256:
+        cases[1]["file_sha256"] = case_sha256
+    order = [[case["case"], process] for process in range(processes) for case in cases]
+    protocol = {
+        "suite": "quick",
+        "processes": processes,
+        "seed": 7,
+        "alpha": 0.05,
+        "margin": 0.02,
+        "test": "tost-log-process-medians",
+        "warm_up_s": 2.0,
+        "sampling_s": 3.0,
+        "sampling_max_s": 20.0,
+        "half_width": 0.005,
+        "deadline_s": 300.0,
+        "order": order,
+        "cases": cases,
+    }
+    rng = random.Random(seed)
+    records, at_s = [start("results-1", protocol=protocol, **options)], 0.0
+    for position, (case, process) in enumerate(order):
+        level = SECONDS[case] * (1 + 0.01 * (rng.random() - 0.5))
+        for index in range(samples):
+            seconds = level * (1 + 0.004 * (rng.random() - 0.5))
+            at_s += seconds * 8
+            records.append(
+                {"kind": "sample", "case": case, "process": process, "index": index, "seconds": seconds, "at_s": at_s}
+            )
+        records.append({"kind": "telemetry", "process": position, "at_s": at_s, "device": GPU["pci"], "power_w": 688.5})
+        records.append(process_record(case, process, position, samples))
+    return [*records, end(records)]
+
+
+def process_record(case, process, order, samples):
+    """Return the record of one good process."""
+    check = {"passed": True, "error": 1.2e-3, "tolerance": 4e-3, "finite": True, "reference": "float64 on the CPU"}
+    return {
+        "kind": "process",
+        "case": case,
+        "process": process,
+        "order": order,
+        "status": "ok",
+        "device": GPU["name"],
+        "setup_s": 2.5,
+        "first_call_s": 0.5,
+        "inner": 8,
+        "clock": "event",
+        "cache": {"mode": "rotate", "sets": 4, "llc_bytes": 268435456, "set_bytes": 402653184},
+        "warm_up": {"seconds": 2.0, "steps": 400, "steady": True},
+        "stop": {"rule": "precision", "samples": samples, "seconds": 3.0, "half_width": 0.004, "autocorrelation": 1.5},
+        "check_before": check,
+        "check_after": check,
+    }
+
+
+def lines(records):
+    """Return records as JSON Lines."""
+    return "".join(json.dumps(record, separators=(",", ":")) + "\n" for record in records).encode()
+
+
+def evidence(*, gpu=True, host=False, with_report=True, with_results=True, case_file=b"", **options):
+    """Return the evidence files of a good bundle, as `seal.assemble` takes them."""
+    files = {}
+    if with_report:
+        files["validate/report.jsonl"] = lines(report(gpu=gpu, host=host))
+    if with_results:
+        digest = hashlib.sha256(case_file).hexdigest() if case_file else ""
+        files["benchmarks/samples.jsonl.gz"] = lines(results(gpu=gpu, host=host, case_sha256=digest, **options))
+    if not host:
+        files |= {"lock.json": canon.dumps(LOCK), "image.json": canon.dumps(IMAGE)}
+    if case_file:
+        files["case/mine.py"] = case_file
+    return files
+
+
+def bundle(**options):
+    """Return every file of a good bundle."""
+    return seal.assemble(evidence(**options), created_at=WHEN, names={})[1]
+
+
+def sealed_again(files, **changes):
+    """Return the bundle with its manifest made to fit whatever lies in `files`: a liar who knows the format."""
+    manifest = json.loads(files["bundle.json"]) | changes
+    manifest["files"] = [
+        {
+            "path": path,
+            "sha256": hashlib.sha256(data).hexdigest(),
+            "size_bytes": len(data),
+            "role": seal.layout.role(path),
+        }
+        for path, data in sorted(files.items())
+        if path != "bundle.json"
+    ]
+    manifest["bundle_hash"] = identity.bundle_hash(manifest)
+    return files | {"bundle.json": canon.dumps(manifest) + b"\n"}
+
+
+def write(files, folder):
+    """Write the files of a bundle into a folder."""
+    for path, data in files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+    return folder

@@ -1,0 +1,323 @@
+"""What is sealed, what is refused, and that nothing half-written is ever found."""
+
+import json
+import os
+import tarfile
+
+import pytest
+
+from bundle import layout, redaction, seal, streams
+from bundle.verify import verify
+from schema import canon
+from schema.errors import KitError
+from tests.bundle import fakes_bundle as fakes
+
+
+def records(tmp_path, *, report=None, results=None):
+    """Write the streams to seal, as a run leaves them."""
+    (tmp_path / "report.jsonl").write_bytes(fakes.lines(report or fakes.report()))
+    (tmp_path / "results.jsonl").write_bytes(fakes.lines(results or fakes.results()))
+    return tmp_path / "report.jsonl", tmp_path / "results.jsonl"
+
+
+def sealed(tmp_path, paths=None, **options):
+    about = {"image": fakes.IMAGE, "lock": fakes.LOCK, "out": tmp_path / "out", "names": {}} | options
+    return seal.seal(*(paths or records(tmp_path)), **about)
+
+
+def test_folder_and_archive_hold_the_same_files_and_both_verify(tmp_path):
+    done = sealed(tmp_path)
+
+    with tarfile.open(done["tar"]) as tar:
+        packed = {member.name: tar.extractfile(member).read() for member in tar}
+    folder = tmp_path / "out/bundle"
+    assert packed == {f"bundle/{p.relative_to(folder)}": p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    assert verify(done["path"])["bundle_hash"] == verify(done["tar"])["bundle_hash"] == done["bundle_hash"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["bundle", "bundle.tar"]
+
+
+def test_a_bundle_holds_every_file_of_the_design(tmp_path):
+    sealed(tmp_path)
+
+    folder = tmp_path / "out/bundle"
+    assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()) == [
+        "VERIFY.md",
+        "benchmarks/protocol.json",
+        "benchmarks/samples.jsonl.gz",
+        "benchmarks/summary.csv",
+        "benchmarks/summary.json",
+        "bundle.json",
+        "card.md",
+        "hardware.json",
+        "image.json",
+        "lock.json",
+        "packages/dpkg.txt",
+        "packages/pip.txt",
+        "report.html",
+        "report.md",
+        "validate/junit.xml",
+        "validate/report.jsonl",
+    ]
+
+
+def test_evidence_is_sealed_as_it_was_recorded(tmp_path):
+    report, results = records(tmp_path)
+    sealed(tmp_path, (report, results))
+
+    folder = tmp_path / "out/bundle"
+    assert (folder / layout.REPORT).read_bytes() == report.read_bytes()
+    assert b"".join(streams.unpack((folder / layout.SAMPLES).read_bytes())) == results.read_bytes()
+    assert (folder / layout.LOCK).read_bytes() == canon.dumps(fakes.LOCK)
+
+
+def test_sealing_again_gives_the_same_content_and_at_the_same_time_the_same_bytes(tmp_path):
+    one = sealed(tmp_path, created_at=fakes.WHEN)
+    data = (tmp_path / "out/bundle.tar").read_bytes()
+    later = sealed(tmp_path, created_at="2027-01-01T00:00:00Z")
+    again = sealed(tmp_path, created_at=fakes.WHEN)
+
+    assert (tmp_path / "out/bundle.tar").read_bytes() == data
+    assert one == again
+    assert one["content_hash"] == later["content_hash"]
+    assert one["bundle_hash"] != later["bundle_hash"]
+
+
+def test_content_does_not_hang_on_time_host_or_place(tmp_path):
+    moved = fakes.results()
+    moved[0] |= {"started_at": "2027-01-01T00:00:00Z", "python": "3.12.1"}
+    moved[0]["host"] = moved[0]["host"] | {"kernel": "6.1.0"}
+    moved[0]["devices"][0]["pci"] = "0000:01:00.0"
+
+    assert sealed(tmp_path)["content_hash"] == sealed(tmp_path, records(tmp_path, results=moved))["content_hash"]
+
+
+def without(tmp_path, which):
+    report, results = records(tmp_path)
+    return (None, results) if which == "report" else (report, None)
+
+
+def start_of(records_, **changes):
+    records_[0] = records_[0] | changes
+    return records_
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        pytest.param(
+            {"results": start_of(fakes.results(), image_id="sha256:" + "9" * 64)}, "another image", id="image"
+        ),
+        pytest.param({"results": start_of(fakes.results(), lock_sha256="9" * 64)}, "another lock", id="lock"),
+        pytest.param({"results": start_of(fakes.results(), cargo_sha256="9" * 64)}, "another sources", id="sources"),
+        pytest.param({"results": start_of(fakes.results(), backend="cpu")}, "another backend", id="backend"),
+        pytest.param({"results": fakes.results(host=True)}, "another", id="runtime"),
+        pytest.param({"results": fakes.results()[:-1]}, "no `end`", id="results cut off"),
+        pytest.param({"report": fakes.report()[:-1]}, "no `end`", id="report cut off"),
+        pytest.param({"results": fakes.report()}, "does not belong|begins a report", id="a report as results"),
+    ],
+)
+def test_what_does_not_belong_together_is_refused_and_nothing_is_written(tmp_path, change, words):
+    with pytest.raises(KitError, match=words):
+        sealed(tmp_path, records(tmp_path, **change))
+
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        pytest.param({"image": None}, "image.json", id="no image record"),
+        pytest.param(
+            {"image": fakes.IMAGE | {"image_id": "sha256:" + "9" * 64}}, "image_id", id="another image record"
+        ),
+        pytest.param({"image": fakes.IMAGE | {"lock_sha256": "9" * 64}}, "lock_sha256", id="an image of another lock"),
+        pytest.param({"lock": None}, "lock.json", id="no lock"),
+        pytest.param({"lock": fakes.LOCK | {"rocm": "6.4"}}, "digest", id="another lock"),
+        pytest.param({"lock": {"name": "x"}}, "lock-1", id="a lock that is none"),
+    ],
+)
+def test_image_and_lock_must_be_those_of_the_run(tmp_path, options, words):
+    with pytest.raises(KitError, match=words):
+        sealed(tmp_path, **options)
+
+
+def test_results_alone_are_sealed_from_a_host_and_refused_from_a_container(tmp_path):
+    host = records(tmp_path, results=fakes.results(host=True))[1]
+    assert verify(sealed(tmp_path, (None, host), image=None, lock=None)["path"])["verdict"] == "CONFIRMED"
+
+    with pytest.raises(KitError, match="without a report"):
+        sealed(tmp_path, without(tmp_path, "report"))
+
+
+def test_a_host_run_of_report_and_results_must_be_of_one_machine(tmp_path):
+    other = fakes.results(host=True)
+    other[0]["host"] = other[0]["host"] | {"identity": "c" * 64}
+    options = {"image": None, "lock": None}
+    good = records(tmp_path, report=fakes.report(host=True), results=fakes.results(host=True))
+    sealed(tmp_path, good, **options)
+
+    with pytest.raises(KitError, match="another machine"):
+        sealed(tmp_path, records(tmp_path, report=fakes.report(host=True), results=other), **options)
+
+
+def test_there_must_be_something_to_seal(tmp_path):
+    with pytest.raises(KitError, match="nothing to seal"):
+        sealed(tmp_path, (None, None))
+
+
+def test_a_missing_file_is_a_message_not_a_traceback(tmp_path):
+    with pytest.raises(KitError, match="cannot read"):
+        sealed(tmp_path, (tmp_path / "absent.jsonl", None))
+
+
+def test_a_users_case_file_is_sealed_when_it_is_the_one_that_ran(tmp_path):
+    case = tmp_path / "my case.py"
+    case.write_bytes(fakes.CASE_FILE)
+    import hashlib
+
+    paths = records(tmp_path, results=fakes.results(case_sha256=hashlib.sha256(fakes.CASE_FILE).hexdigest()))
+    sealed(tmp_path, paths, case=case)
+    assert (tmp_path / "out/bundle/case/my_case.py").read_bytes() == fakes.CASE_FILE
+
+    with pytest.raises(KitError, match="case file"):
+        sealed(tmp_path, paths)
+
+
+def test_a_cpu_bundle_says_first_that_it_is_not_a_gpu_result(tmp_path):
+    sealed(tmp_path, records(tmp_path, report=fakes.report(gpu=False), results=fakes.results(gpu=False)))
+
+    folder = tmp_path / "out/bundle"
+    manifest = json.loads((folder / "bundle.json").read_bytes())
+    assert manifest["gpu_result"] is False
+    assert manifest["notice"].startswith("not a GPU result")
+    for name in ("report.md", "card.md"):
+        assert (folder / name).read_text(encoding="utf-8").startswith("**not a GPU result**")
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert page.index("not a GPU result") < page.index("<h1>")
+
+
+# Atomic ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", range(1, 40))
+def test_a_death_at_any_step_leaves_a_whole_bundle_and_the_next_call_succeeds(tmp_path, monkeypatch, step):
+    """Every call to the system that changes something is a place to die at; the bundle there is the old or the new."""
+    old = sealed(tmp_path, created_at=fakes.WHEN)
+    calls = iter(range(1, 1000))
+
+    class Died(BaseException):
+        pass
+
+    def dying(real):
+        def call(*args, **kwargs):
+            if next(calls) == step:
+                raise Died
+            return real(*args, **kwargs)
+
+        return call
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", dying(os.fsync))
+        patch.setattr("pathlib.Path.rename", dying(seal_path().rename))
+        patch.setattr("pathlib.Path.replace", dying(seal_path().replace))
+        try:
+            sealed(tmp_path, created_at="2027-01-01T00:00:00Z")
+        except Died:
+            folder = tmp_path / "out/bundle"
+            seen = verify(folder if folder.exists() else tmp_path / "out/.bundle.old")
+            assert seen["verdict"] == "CONFIRMED"
+        else:
+            assert step > 20
+    again = sealed(tmp_path, created_at=fakes.WHEN)
+
+    assert again == old
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["bundle", "bundle.tar"]
+
+
+def seal_path():
+    from pathlib import Path
+
+    return Path
+
+
+def test_a_folder_that_cannot_be_written_is_a_message(tmp_path):
+    (tmp_path / "out").write_text("a file in the way")
+
+    with pytest.raises(KitError, match="cannot write"):
+        sealed(tmp_path)
+
+
+# Redaction ------------------------------------------------------------------------------------------------------------
+
+NAMES = {b"alice": "this user's name", b"gpubox7": "this machine's name", b"S3R1AL99": "a serial number"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        pytest.param("run by alice", "this user's name", id="user"),
+        pytest.param("on GPUBOX7.example", "this machine's name", id="host, in capitals"),
+        pytest.param("serial s3r1al99", "serial number", id="serial"),
+        pytest.param("eth0 02:fc:00:00:00:01 up", "network card", id="hardware address"),
+        pytest.param("GPU-0a1b2c3d-0a1b-0a1b-0a1b-0a1b2c3d4e5f", "identity of a GPU", id="NVIDIA GPU"),
+        pytest.param("GPU-0123456789abcdef", "identity of a GPU", id="AMD GPU"),
+        pytest.param("File /home/bob/kit/x.py", "home folder", id="home"),
+        pytest.param("File /Users/bob/kit/x.py", "home folder", id="home on a Mac"),
+    ],
+)
+def test_what_names_a_machine_or_a_person_is_refused_with_its_place(tmp_path, text, words):
+    report = fakes.report()
+    report[1]["facts"]["text"] = text
+
+    with pytest.raises(KitError, match=rf"report.jsonl, line 2, holds .*{words}"):
+        sealed(tmp_path, records(tmp_path, report=report), names=NAMES)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["malice and alicen", "0000:c1:00.0", "/home/user/kit", "GPU-... ids", "sha256:0a:1b", "gfx942:sramecc+:xnack-"],
+)
+def test_what_only_looks_like_it_is_kept(tmp_path, text):
+    report = fakes.report()
+    report[1]["facts"]["cards"] = [text]
+
+    sealed(tmp_path, records(tmp_path, report=report), names=NAMES)
+
+
+def test_a_machine_called_like_a_package_can_still_seal(tmp_path):
+    sealed(tmp_path, names={b"python3": "this machine's name"})
+
+
+def test_no_name_of_this_machine_stands_in_a_sealed_bundle(tmp_path):
+    done = sealed(tmp_path, names=None)
+
+    for name in redaction.names():
+        assert not any(name in path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()), done
+
+
+def test_names_are_looked_up_where_a_machine_keeps_them(tmp_path, monkeypatch):
+    for path, text in {
+        "etc/hostname": "gpubox7.example.org\n",
+        "etc/machine-id": "3d1219c7c4c5404aaa1f6d2a48adfda4\n",
+        "sys/class/dmi/id/product_serial": "S3R1AL99\n",
+        "sys/class/dmi/id/board_serial": "0000000000\n",
+        "sys/class/net/eth0/address": "02:fc:00:00:00:01\n",
+        "sys/class/net/lo/address": "00:00:00:00:00:00\n",
+        "sys/class/drm/card1/device/unique_id": "a1b2c3d4e5f60718\n",
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    monkeypatch.setenv("HOME", "/srv/people/alice")
+    monkeypatch.setenv("USER", "root")
+    monkeypatch.delenv("LOGNAME", raising=False)
+
+    assert set(redaction.names(tmp_path)) == {
+        b"gpubox7.example.org",
+        b"gpubox7",
+        b"alice",
+        b"/srv/people/alice",
+        b"3d1219c7c4c5404aaa1f6d2a48adfda4",
+        b"S3R1AL99",
+        b"02:fc:00:00:00:01",
+        b"a1b2c3d4e5f60718",
+    }
