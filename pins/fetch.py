@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pins import wheels
-from pins.download import Downloader, StoppedError
+from pins.download import Downloader
 from pins.progress import Progress, amount
 from pins.sources import Input, Sources, inputs
 from schema.errors import KitError
@@ -89,13 +89,12 @@ def _download(items: list[Input], downloader: Downloader, sources: Sources) -> d
     pool = ThreadPoolExecutor(THREADS)
     try:
         pending = {item: pool.submit(get, item) for item in ordered}
+        wait(pending.values(), return_when=FIRST_EXCEPTION)
         for item, future in pending.items():
-            if reasons := future.result():
+            if future.done() and (reasons := future.result()):
                 failed[item] = reasons
-    except StoppedError as error:  # another file's error is on its way
-        raise KitError("the fetch was stopped") from error
     finally:
-        # On an error or Ctrl-C: running downloads stop at their next block, waiting ones never begin.
+        # After an error or Ctrl-C running downloads stop at their next block, and waiting ones never begin.
         downloader.stop.set()
         pool.shutdown(wait=True, cancel_futures=True)
         downloader.client.close()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pins import archives, lock
 from pins.apt import ESSENTIAL, Apt
+from pins.progress import Progress
 from schema import documents
 from schema.canon import digest
 from schema.errors import KitError
@@ -35,7 +36,7 @@ COMPONENTS = {
 REPACKED = re.compile(r"(\+|~)(dfsg|ds|repack|git|really).*$")
 
 
-def resolve(pin_path: Path, out_dir: Path, *, root: Path = Path("/")) -> Path:
+def resolve(pin_path: Path, out_dir: Path, *, root: Path = Path("/"), progress: bool = True) -> Path:
     """Write the lock of a pin into `out_dir` and return its path.
 
     Channel debian asks this host's Debian archive (KitError when it cannot, or has other versions than the pin says);
@@ -44,7 +45,7 @@ def resolve(pin_path: Path, out_dir: Path, *, root: Path = Path("/")) -> Path:
     pin = lock.load_pin(pin_path)
     if pin_path.name != pin["name"] + lock.PIN_SUFFIX:
         raise KitError(f"{pin_path.name} calls itself {pin['name']}", f"rename it to {pin['name']}{lock.PIN_SUFFIX}")
-    debs, components = _from_debian(pin, root) if pin["channel"] == "debian" else ([], {})
+    debs, components = _from_debian(pin, root, shown=progress) if pin["channel"] == "debian" else ([], {})
     components = dict(sorted((components | pin.get("components", {})).items()))
     torch = components.get("torch", pin["pytorch"])
     for what, asked, found in (
@@ -87,11 +88,13 @@ def upstream(version: str) -> str:
     return REPACKED.sub("", version.rpartition("-")[0] or version)
 
 
-def _from_debian(pin: dict[str, Any], root: Path) -> tuple[list[dict[str, Any]], dict[str, str]]:
+def _from_debian(pin: dict[str, Any], root: Path, *, shown: bool) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """Return the packages of a pin, as a lock lists them, and the versions of its components."""
-    with tempfile.TemporaryDirectory(prefix="kit-apt-") as folder:
+    with tempfile.TemporaryDirectory(prefix="kit-apt-") as folder, Progress("lock", shown=shown) as progress:
         apt = Apt(Path(folder), pin["suite"], archives.find(root))
+        progress.note(f"reading the signed indexes of Debian {pin['suite']}")
         apt.update()
+        progress.note("choosing packages")
         essential = {package.name for package in apt.solve([ESSENTIAL])}
         # Naming the essential ones again keeps apt from choosing other alternatives the second time.
         packages = apt.solve([*sorted(essential), *pin["packages"]])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pins import archives
+from pins.web import without_login
 from schema.errors import KitError
 
 if TYPE_CHECKING:
@@ -69,17 +70,19 @@ class Sources:
         if self.given.startswith("oci://"):
             raise KitError("KIT_SOURCE=oci://... cannot be read yet", "set KIT_SOURCE to a folder or a web address")
         if self.given and not _is_web(self.given) and not Path(self.given).is_dir():
-            raise KitError(f"KIT_SOURCE={self.given} is neither a folder nor a web address", "correct or unset it")
+            raise KitError(
+                f"KIT_SOURCE={without_login(self.given)} is neither a folder nor a web address", "correct or unset it"
+            )
 
     def places(self, item: Input) -> list[Place]:
         """Return where to ask for one file, best first. A wheel's indexes are pip's business: see `pins.wheels`."""
         found = [Place("KIT_SOURCE", _join(self.given, item.path))] if self.given else []
         if item.kind == "deb":
             archive = item.entry["archive"]
-            found += [Place(uri, _join(uri, item.path)) for uri in self.archives[archive]]
+            found += [Place(without_login(uri), _join(uri, item.path)) for uri in self.archives[archive]]
             if self.snapshot:
                 found += [
-                    Place(self.snapshot, _join(f"{self.snapshot}/{archive}/{time}", item.path))
+                    Place(without_login(self.snapshot), _join(f"{self.snapshot}/{archive}/{time}", item.path))
                     for time in _times(item.entry["snapshot"])
                 ]
         return found

@@ -66,7 +66,7 @@ class Client:
             target = urljoin(url, response.headers.get("Location", ""))
             response.read()
             if urlsplit(target).scheme not in {"https", urlsplit(url).scheme}:
-                raise RefusedError(f"redirected to {target[:200]}")
+                raise RefusedError(f"redirected to {without_login(target)[:200]}")
             url = target
         raise RefusedError(f"more than {MAX_REDIRECTS} redirects")
 
@@ -82,7 +82,7 @@ class Client:
             connection.close()
 
     def _ask(self, url: SplitResult, start: int) -> HTTPResponse:
-        headers = dict(HEADERS)
+        headers = HEADERS | _login(url, "Authorization")
         if start:
             headers["Range"] = f"bytes={start}-"
         key = (url.scheme, url.netloc)
@@ -111,8 +111,8 @@ class Client:
         if not urllib.request.proxy_bypass(url.hostname or ""):
             text = self.proxies.get(url.scheme)
             proxy = urlsplit(text if "//" in text else f"//{text}") if text else None
-        login = _login(proxy)
-        target = f"http://{url.netloc}{path}" if proxy and url.scheme == "http" else path
+        login = _login(proxy, "Proxy-Authorization")
+        target = f"http://{url.netloc.rpartition('@')[2]}{path}" if proxy and url.scheme == "http" else path
         held = self._connections().get((url.scheme, url.netloc))
         if held is None:
             server = proxy or url
@@ -130,11 +130,17 @@ class Client:
         return held, target, login if proxy and url.scheme == "http" else {}
 
 
-def _login(proxy: SplitResult | None) -> dict[str, str]:
-    if not proxy or not proxy.username:
+def without_login(address: str) -> str:
+    """Return an address fit to be shown: no user name, no password."""
+    parts = urlsplit(address)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if parts.username else address
+
+
+def _login(url: SplitResult | None, header: str) -> dict[str, str]:
+    if not url or not url.username:
         return {}
-    pair = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
-    return {"Proxy-Authorization": "Basic " + base64.b64encode(pair.encode()).decode()}
+    pair = f"{unquote(url.username)}:{unquote(url.password or '')}"
+    return {header: "Basic " + base64.b64encode(pair.encode()).decode()}
 
 
 def _judge(response: HTTPResponse, start: int) -> Answer:

@@ -82,7 +82,8 @@ class Archive:
     """
 
     def __init__(self):
-        self.files, self.faults, self.requests, self.connections, self.proxy_logins = {}, {}, [], 0, []
+        self.files, self.faults, self.requests, self.connections = {}, {}, [], 0
+        self.logins, self.proxy_logins = [], []
         archive = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -121,6 +122,8 @@ class Archive:
         path = handler.path.partition("/debian/")[2]
         wanted = handler.headers.get("Range")
         self.requests.append((path, wanted))
+        if "Authorization" in handler.headers:
+            self.logins.append(handler.headers["Authorization"])
         if "Proxy-Authorization" in handler.headers:
             self.proxy_logins.append(handler.headers["Proxy-Authorization"])
         faults = self.faults.get(path, [])

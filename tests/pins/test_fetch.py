@@ -1,4 +1,5 @@
 import os
+import re
 import threading
 
 import pytest
@@ -270,6 +271,40 @@ def test_two_fetches_at_once_do_not_spoil_each_other(archive, store, here):
     assert len(results) == 4
     assert all_there(lock, store)
     assert len(archive.requests) == 3
+
+
+def test_a_password_in_an_address_is_sent_and_never_shown(archive, store, tmp_path, monkeypatch):
+    lock = archive.add(lock_of({"aa": b"x", "bb": b"y"}), {"aa": b"x", "bb": b"y"})
+    archive.faults[PATH] = [404]
+    monkeypatch.setenv("KIT_SOURCE", archive.url.replace("http://", "http://user:secret@"))
+    root = host_root(tmp_path / "root", archive.url.replace("http://", "http://me:hidden@"))
+    archive.faults[PATH] = [404, "always"]
+
+    with pytest.raises(KitError) as caught:
+        run(lock, store, Sources(root))
+
+    assert archive.url in caught.value.message
+    assert not {"secret", "hidden"} & set(re.split(r"\W", str(caught.value)))
+    assert {"Basic dXNlcjpzZWNyZXQ=", "Basic bWU6aGlkZGVu"} == set(archive.logins)
+
+
+def test_an_interrupt_leaves_parts_to_go_on_with(archive, store, here, monkeypatch):
+    lock = archive.add(lock_of({"aa": CONTENTS["aa"]}), CONTENTS)
+    interrupted = []
+    append = download.Part.append
+
+    def interrupt(part, block):
+        append(part, block)
+        interrupted.append(part.size)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(download.Part, "append", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        run(lock, store, here)
+    monkeypatch.setattr(download.Part, "append", append)
+
+    assert run(lock, store, here).downloaded_bytes == 300_000 - interrupted[0]
+    assert archive.requests[-1] == (PATH, f"bytes={interrupted[0]}-")
 
 
 def test_a_file_that_two_packages_share_is_fetched_once(archive, store, here):

@@ -1,7 +1,9 @@
+import tempfile
 from pathlib import Path
 
 import pytest
 import yaml
+from hypothesis import example, given, strategies
 
 from pins import lock
 from schema.canon import digest
@@ -57,6 +59,27 @@ def test_the_strict_reader_gives_what_any_yaml_reader_gives(tmp_path):
     path = written(tmp_path, lock.dump(good()))
 
     assert lock.read_yaml(path) == yaml.safe_load(path.read_text())
+
+
+@given(
+    strategies.dictionaries(
+        strategies.text(),
+        strategies.recursive(
+            strategies.text() | strategies.booleans() | strategies.none(),
+            lambda inner: strategies.lists(inner) | strategies.dictionaries(strategies.text(), inner),
+            max_leaves=20,
+        ),
+    )
+)
+@example(
+    {"a": "no", "b": "1:20", "c": "0x1", "d": "~", "e": "2026-11-30", "f": "- a\n  b: #c", "<<": "&x", "g": "!!int"}
+)
+def test_any_document_reads_back_as_it_was_written(document):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "x.yaml")
+        lock.write(document, path, "a comment")
+
+        assert lock.read_yaml(path) == document
 
 
 def test_a_null_hash_is_allowed_here(tmp_path):
