@@ -7,14 +7,11 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 from urllib.parse import unquote
 
 from pins import archives, process
 from schema.errors import KitError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 LABELS = {"Debian": archives.DEBIAN, "Debian-Security": archives.SECURITY}
@@ -69,6 +66,10 @@ class Apt:
             raise KitError(
                 "the apt sources of this machine name no Debian archive, so packages cannot be resolved here",
                 "run `lock` on Debian, or in a container of it; the locks that are here already can be built anywhere",
+            )
+        if not Path(KEYRING).exists():
+            raise KitError(
+                f"Debian's keys are not on this machine: {KEYRING}", "apt-get install debian-archive-keyring"
             )
         self.uris = {name: found[0] for name, found in uris.items() if found}
         for folder in ("etc/preferences.d", "etc/apt.conf.d", "state/lists/partial", "cache/archives/partial", "log"):

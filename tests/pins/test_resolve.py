@@ -117,6 +117,24 @@ def test_a_machine_without_a_debian_archive_says_where_to_resolve(tmp_path):
     assert "run `lock` on Debian" in caught.value.hint
 
 
+@pytest.mark.parametrize(("field", "asked", "what"), [("pytorch", "2.5", "PyTorch"), ("python", "3.1", "Python")])
+def test_a_pin_that_asks_for_what_the_archive_does_not_have_is_refused(tmp_path, monkeypatch, field, asked, what):
+    found = {"torch": "2.6.0", "python": "3.13.5"}
+    monkeypatch.setattr("pins.resolve._from_debian", lambda *_, **__: ([], found))
+
+    with pytest.raises(KitError, match=rf"asks for {what} {asked}, and the archive has (2\.6\.0|3\.13\.5)"):
+        resolve(pin(tmp_path, DEBIAN | {field: asked}), tmp_path)
+
+
+def test_a_machine_without_debians_keys_is_told_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setattr("pins.apt.KEYRING", str(tmp_path / "gone.gpg"))
+
+    with pytest.raises(KitError, match="Debian's keys are not on this machine") as caught:
+        resolve(pin(tmp_path, DEBIAN), tmp_path, root=host_root(tmp_path / "root", "http://a.example/debian"))
+
+    assert caught.value.hint == "apt-get install debian-archive-keyring"
+
+
 # The real archive ----------------------------------------------------------------------------------------------------
 
 
@@ -129,6 +147,22 @@ def debian(tmp_path_factory):
     except KitError as error:
         pytest.skip(f"the host's Debian archive cannot be asked: {error.message}")
     return apt
+
+
+def test_an_archive_signed_with_keys_we_do_not_have_is_refused(debian, tmp_path, monkeypatch):
+    monkeypatch.setattr("pins.apt.KEYRING", other_key(tmp_path))
+    (tmp_path / "apt").mkdir()
+
+    with pytest.raises(KitError, match=r"cannot be had: .*(NO_PUBKEY|not signed)") as caught:
+        Apt(tmp_path / "apt", "trixie", {name: [uri] for name, uri in debian.uris.items()}).update()
+
+    assert "debian-archive-keyring" in caught.value.hint
+
+
+def other_key(folder):
+    """A keyring that has nobody's key."""
+    (folder / "empty.gpg").write_bytes(b"")
+    return str(folder / "empty.gpg")
 
 
 def test_apt_solves_into_an_empty_system(debian):
@@ -172,14 +206,6 @@ def test_a_pin_resolves_to_a_lock_that_loads_twice_the_same(tmp_path):
     assert {"dpkg", "tar", "base-files"} <= {entry["name"] for entry in found.debs if entry["bootstrap"]}
     assert resolve(path.with_name("tools.pin.yaml"), tmp_path).read_bytes() == before
     assert not leaks(path)
-
-
-@pytest.mark.usefixtures("debian")
-def test_a_pin_that_asks_for_another_version_is_refused(tmp_path):
-    document = DEBIAN | {"packages": ["python3-torch"], "pytorch": "2.5"}
-
-    with pytest.raises(KitError, match=r"asks for PyTorch 2\.5, and the archive has 2\.6\.0"):
-        resolve(pin(tmp_path, document), tmp_path)
 
 
 def test_an_index_that_is_not_signed_is_refused(tmp_path, archive):
