@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import example, given, strategies
+from hypothesis import example, given, settings, strategies
 
 from pins import lock
 from schema.canon import digest
@@ -74,6 +74,7 @@ def test_the_strict_reader_gives_what_any_yaml_reader_gives(tmp_path):
 @example(
     {"a": "no", "b": "1:20", "c": "0x1", "d": "~", "e": "2026-11-30", "f": "- a\n  b: #c", "<<": "&x", "g": "!!int"}
 )
+@settings(deadline=None)  # a file is synced for each example
 def test_any_document_reads_back_as_it_was_written(document):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "x.yaml")
