@@ -7,6 +7,7 @@ user who is not root. Devices are added to that, by path, with the numeric group
 
 from __future__ import annotations
 
+import resource
 import shlex
 import stat
 from dataclasses import dataclass
@@ -59,6 +60,7 @@ class Access:
     memory_bytes: int
     processes: int
     environment: Mapping[str, str]
+    ulimits: tuple[tuple[str, int], ...] = (("core", 0),)
     program: str = "docker"
 
     @property
@@ -95,7 +97,7 @@ class Access:
             "MemorySwap": self.memory_bytes,  # no swap on top: a figure measured while swapping is none
             "PidsLimit": self.processes,
             "ShmSize": self.shared_bytes,
-            "Ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
+            "Ulimits": [{"Name": name, "Soft": limit, "Hard": limit} for name, limit in self.ulimits],
             "LogConfig": {
                 "Type": "none",
                 "Config": {},
@@ -123,6 +125,7 @@ def access(
     `root` is where device nodes are looked for, for tests. KitError when a node that is needed is missing.
     """
     total = about.get("memory_bytes") or 4 * GIB
+    podman = about.get("name") == "podman"
     memory = max(total - max(total // 10, GIB), GIB // 2) // MIB * MIB  # the rest keeps the host alive
     return Access(
         backend=backend,
@@ -130,6 +133,7 @@ def access(
         memory_bytes=memory,
         processes=max(4096, 128 * (about.get("cpus") or 1)),
         environment=ENVIRONMENT | dict(environment or {}),
+        ulimits=(("core", 0), *(_own_limits() if podman and not elsewhere(about) else ())),
         program=str(about.get("name") or "docker"),
     )
 
@@ -183,6 +187,21 @@ def elsewhere(about: Mapping[str, Any]) -> bool:
     return bool(about.get("remote") or about.get("desktop"))
 
 
+def _own_limits() -> tuple[tuple[str, int], ...]:
+    """Return limits that any process here may have.
+
+    Podman's defaults are higher, and where it may not raise any (a machine without CAP_SYS_RESOURCE) nothing starts
+    with them. Its own `nproc` it lowers to the largest pid.
+    """
+    try:
+        largest = int(Path("/proc/sys/kernel/pid_max").read_text(encoding="ascii"))
+    except OSError:
+        return ()
+    files, processes = (resource.getrlimit(what)[1] for what in (resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC))
+    processes = largest if processes == resource.RLIM_INFINITY else min(processes, largest)
+    return (("nofile", files), ("nproc", processes))
+
+
 def render_nodes(root: Path) -> list[Path]:
     """Return the render nodes of AMD GPUs; one whose maker cannot be read counts, another maker's does not."""
     found = []
@@ -226,7 +245,8 @@ def docker_run_line(access: Access, image: str, argv: Sequence[str], *, cargo: P
     flags = ["--rm", "--interactive", "--network=none", "--cap-drop=ALL", "--security-opt=no-new-privileges"]
     flags += ["--read-only", *(f"--tmpfs={place}:{options}" for place, options in access.tmpfs.items())]
     flags += [f"--memory={access.memory_bytes}", f"--memory-swap={access.memory_bytes}"]
-    flags += [f"--pids-limit={access.processes}", f"--shm-size={access.shared_bytes}", "--ulimit=core=0"]
+    flags += [f"--pids-limit={access.processes}", f"--shm-size={access.shared_bytes}"]
+    flags += [f"--ulimit={name}={limit}:{limit}" for name, limit in access.ulimits]
     flags += ["--log-driver=none", "--no-healthcheck", f"--user={access.user}"]
     flags += [f"--group-add={group}" for group in access.devices.groups]
     flags += [f"--device={host}:{inside}:rw" for host, inside in access.devices.nodes]

