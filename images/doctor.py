@@ -85,7 +85,10 @@ def explain_backend(host: Host, lock: Lock) -> tuple[str, str]:
     if lock.torch_build == "rocm":
         if host.has_amd_gpu:
             return "rocm", f"an AMD GPU is here and {lock.name} has PyTorch for ROCm"
-        return "cpu", f"{lock.name} has PyTorch for ROCm, but the kernel offers no AMD GPU here; {hostgpu.NOT_A_GPU_RESULT}"
+        return (
+            "cpu",
+            f"{lock.name} has PyTorch for ROCm, but there is no AMD GPU for it here; {hostgpu.NOT_A_GPU_RESULT}",
+        )
     if lock.torch_build == "cuda":
         if host.nvidia:
             return "cuda", f"an NVIDIA GPU is here and {lock.name} has PyTorch for CUDA"
