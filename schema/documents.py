@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from schema.errors import KitError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from jsonschema import Draft202012Validator
 
 FOLDER = Path(__file__).parent
@@ -48,12 +51,23 @@ def problems(document: Any, against: Draft202012Validator) -> list[str]:
 @functools.cache
 def validator(name: str, pointer: str = "") -> Draft202012Validator:
     """Return the validator for schema `name`, or for the part of it at `pointer` (`#/$defs/sample`)."""
-    from jsonschema import Draft202012Validator  # 0.3 s: only where a document is checked
+    from jsonschema import Draft202012Validator, validators  # 0.3 s: only where a document is checked
 
     schema: dict[str, Any] = load_schema(name)
     if pointer:
         schema = {"$schema": schema["$schema"], "$ref": f"{name}.schema.json{pointer}"}
-    return Draft202012Validator(schema, registry=_registry())
+    strict: type[Draft202012Validator] = validators.extend(  # type: ignore[no-untyped-call]
+        Draft202012Validator, {"pattern": _pattern}
+    )
+    return strict(schema, registry=_registry())
+
+
+def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[Any]:
+    """Match as JSON Schema means it: Python's own `$` would let a newline through at the end."""
+    from jsonschema import ValidationError
+
+    if isinstance(instance, str) and not re.search(re.sub(r"\$$", r"\\Z", pattern), instance):
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
 @functools.cache

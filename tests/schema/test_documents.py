@@ -48,3 +48,24 @@ def test_canonical_json_sorts_keys_and_writes_numbers_in_one_way():
 def test_what_canonical_json_cannot_say_is_refused(value):
     with pytest.raises(KitError, match="canonical JSON"):
         canon.digest({"value": value})
+
+
+@pytest.mark.parametrize("value", ["debian\n", "\ndebian", "DEBIAN", "-debian", ""])
+def test_a_name_has_no_newline_and_nothing_else_at_its_ends(value):
+    assert documents.problems(value, documents.validator("shared-1", "#/$defs/name")) != []
+
+
+def test_every_pattern_is_anchored_at_both_ends():
+    def patterns(node):
+        if isinstance(node, dict):
+            for key, value in node.items():
+                if key == "pattern" and isinstance(value, str):
+                    yield value
+                yield from patterns(value)
+        elif isinstance(node, list):
+            for value in node:
+                yield from patterns(value)
+
+    for path in documents.FOLDER.glob("*.schema.json"):
+        for pattern in patterns(documents.load_schema(path.name.removesuffix(".schema.json"))):
+            assert (pattern[0], pattern[-1]) == ("^", "$"), path.name

@@ -1,0 +1,185 @@
+"""The whole chain on a real engine, from the lock to the verdict, as the README tells a newcomer to run it.
+
+The image is built from the committed lock and must be the committed one, bit for bit. Where the archive moved on and
+no longer has a package of the lock, the pin is resolved again into a temporary folder: the build stays tested.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bundle import layout
+from bundle.verify import verify
+from schema import documents
+
+pytestmark = pytest.mark.engine
+
+ROOT = Path(__file__).parent.parent
+NAME = "debian13-hip5.7-torch2.6cpu"
+
+
+class Kit:
+    """Runs commands of the kit with outputs in a folder of its own."""
+
+    def __init__(self, out, *options):
+        self.out, self.options = out, options
+
+    def __call__(self, command, *argv, options=True):
+        argv = [command, *argv, *(self.options if options else ())]
+        done = subprocess.run(
+            [sys.executable, "-X", "utf8", ROOT / "tasks.py", *argv],
+            capture_output=True,
+            text=True,
+            env=os.environ | {"KIT_OUT": str(self.out)},
+            check=False,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
+
+
+@pytest.fixture(scope="session")
+def kit(engine, tmp_path_factory):  # noqa: ARG001 -- without an engine there is no chain
+    folder = tmp_path_factory.mktemp("chain")
+    run = Kit(folder / "out", "--lock", NAME)
+    got = run("fetch")
+    if got.returncode == 0:
+        return run
+    assert got.returncode == 2
+    print(f"the committed lock cannot be fetched any more; its pin is resolved again\n{got.stderr}")
+    shutil.copy(ROOT / "pins" / f"{NAME}.pin.yaml", folder)
+    again = run("lock", "--pin", str(folder / f"{NAME}.pin.yaml"), "--out", str(folder), options=False)
+    assert again.returncode == 0, again.stderr
+    return Kit(folder / "out", "--lock", again.stdout.strip())
+
+
+@pytest.fixture(scope="session")
+def made(kit):
+    """What the first `reproduce` answers."""
+    done = kit("reproduce", "--json")
+    assert done.returncode == 0, done.stderr[-8000:]
+    return json.loads(done.stdout) | {"said": done.stderr}
+
+
+def test_the_image_is_the_committed_one_bit_for_bit(kit, made):
+    if kit.options[1] != NAME:
+        pytest.skip("the committed lock can no longer be fetched: its image cannot be made here")
+    committed = documents.read_json(ROOT / "pins" / f"{NAME}.image.json")
+
+    assert (made["image_id"], made["manifest_digest"]) == (committed["image_id"], committed["manifest_digest"])
+
+
+def test_what_the_lock_promises_was_found_in_the_image(made):
+    by_status = {
+        status: [finding["code"] for finding in made["findings"] if finding["status"] == status]
+        for status in ("pass", "warn", "fail", "error", "skip")
+    }
+
+    assert by_status["fail"] + by_status["error"] == []
+    codes = " ".join(by_status["pass"])
+    for part in ("torch_build.", "versions.", "inventory.", "hip_compile.", "numerics."):
+        assert part in codes, by_status
+
+
+def test_a_cpu_is_never_called_a_gpu(kit, made):
+    assert made["summary"]["gpu_result"] is False
+    first = (Path(made["bundle"]) / "report.md").read_text(encoding="utf-8").splitlines()
+    assert any("not a GPU result" in line for line in first[:6])
+    assert "not a GPU result" in kit("reproduce").stdout.splitlines()[0]
+
+
+def test_every_case_of_the_suite_has_a_figure_with_an_interval(made):
+    without = {case["case"]: case["reasons"] for case in made["summary"]["cases"] if case["low"] is None}
+
+    assert without == {}
+    assert {"matmul", "copy", "groupnorm", "attention", "resnet50"} == {
+        case["case"].split(".")[0] for case in made["summary"]["cases"]
+    }
+
+
+def test_a_second_time_everything_is_checked_and_kept(kit, made):
+    done = kit("reproduce", "--json")
+
+    assert (done.returncode, json.loads(done.stdout)["image_id"]) == (0, made["image_id"])
+    kept = [line.partition(":")[0] for line in done.stderr.splitlines() if ": kept (" in line]
+    assert kept == ["image", "validate", "benchmarks", "bundle"]
+
+
+def test_the_bundle_verifies_and_its_archive_says_the_same(kit, made):
+    folder, archive = (
+        kit("verify", path, "--json", options=False) for path in (made["bundle"], made["bundle"] + ".tar")
+    )
+
+    assert (folder.returncode, archive.returncode) == (0, 0), folder.stdout
+    assert json.loads(folder.stdout) == json.loads(archive.stdout)
+    assert json.loads(folder.stdout)["verdict"] == "CONFIRMED"
+
+
+def test_one_byte_changed_in_any_file_is_caught_and_the_file_named(made, tmp_path):
+    copy = tmp_path / "bundle"
+    shutil.copytree(made["bundle"], copy)
+    names = sorted(path.relative_to(copy).as_posix() for path in copy.rglob("*") if path.is_file())
+    assert layout.MANIFEST in names
+
+    for name in names:
+        data = bytearray((copy / name).read_bytes())
+        place = len(data) // 2
+        data[place] ^= 1
+        (copy / name).write_bytes(data)
+        verdict = verify(copy)
+        data[place] ^= 1
+        (copy / name).write_bytes(data)
+
+        assert verdict["verdict"] == "CONTRADICTED", name
+        assert any(name in item["what"] for item in verdict["contradicted"]), (name, verdict["contradicted"])
+
+
+def test_nothing_in_the_bundle_names_this_machine(made):
+    names = {os.uname().nodename, str(Path.home()), str(ROOT)}
+    for path in Path(made["bundle"]).rglob("*"):
+        if path.is_file() and path.suffix != ".gz":
+            text = path.read_text(encoding="utf-8")
+            assert [name for name in names if len(name) > 3 and name in text] == [], path.name
+
+
+@pytest.mark.parametrize("command", ["validate", "benchmark"])
+def test_the_line_of_a_dry_run_can_be_pasted_into_a_shell(kit, made, command):  # noqa: ARG001 -- the image must be there
+    extra = ["--suite", "smoke", "--only", "copy"] if command == "benchmark" else []
+    line = kit(command, "--dry-run", *extra)
+    assert line.returncode == 0, line.stderr
+
+    pasted = subprocess.run(["sh", "-c", line.stdout], capture_output=True, text=True, check=False)
+
+    kinds = [json.loads(record)["kind"] for record in pasted.stdout.splitlines()]
+    assert (pasted.returncode, kinds[0], kinds[-1]) == (0, "start", "end"), pasted.stderr[-2000:]
+
+
+def test_a_case_of_the_users_own_is_measured_and_hashed(kit, made, tmp_path):  # noqa: ARG001 -- the image must be there
+    own = tmp_path / "mine.py"
+    shutil.copy(ROOT / "docs" / "guide" / "own_case.py", own)
+
+    done = kit("benchmark", "--suite", "smoke", "--case", str(own), "--json")
+
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert [case["status"] for case in json.loads(done.stdout)["cases"]] != []
+
+
+def test_a_cpu_bundle_goes_into_a_card_only_when_it_is_asked_for(kit, made, tmp_path):
+    card = tmp_path / "README.md"
+    card.write_bytes(b"# My model\r\n")
+
+    refused = kit("card", str(card), made["bundle"], options=False)
+    assert (refused.returncode, card.read_bytes()) == (2, b"# My model\r\n")
+    assert "--allow-cpu" in refused.stderr
+
+    done = kit("card", str(card), made["bundle"], "--allow-cpu", "--allow-quick", options=False)
+    assert done.returncode == 0, done.stderr
+    once = card.read_bytes()
+    assert once.startswith(b"# My model\r\n")
+    assert b"not a GPU result" in once
+    kit("card", str(card), made["bundle"], "--allow-cpu", "--allow-quick", options=False)
+    assert card.read_bytes() == once
