@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 SHORTEST_SAMPLE_S = 100e-6
 RESOLUTIONS_A_SAMPLE = 1000  # a reading is then good to 0.1 %
-SAMPLES_WANTED = 400  # longer samples than the shortest allowed keep results small: about so many in `sampling_s`
+#: About so many samples in the shortest sampling, so 30 ms each in `quick`. A card at its power cap hops between clock
+#: steps every 10 to 20 ms: shorter samples fall on a few levels, and their median flips between two of them.
+SAMPLES_WANTED = 100
 BLOCK = 20  # samples of a warm-up block
 SMALLEST_BLOCK = 3
 STEADY = 0.005  # relative change between blocks that counts as none

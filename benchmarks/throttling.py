@@ -71,5 +71,6 @@ class Tagger:
         if not self.samples or self.tagged < SHARE * self.samples:
             return None
         shares = ", ".join(f"{name} ({count / self.samples:.0%})" for name, count in self.reasons.most_common())
-        at_cap = " It ran at its power cap: this is its sustained rate." if set(self.reasons) == {"power cap"} else ""
+        mostly = set(self.reasons) == {"power cap"} and self.tagged > self.samples / 2
+        at_cap = " It ran at its power cap: this is its sustained rate." if mostly else ""
         return f"held back in {self.tagged} of {self.samples} samples: {shares}.{at_cap}"

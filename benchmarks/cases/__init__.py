@@ -34,7 +34,7 @@ SUITES: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "quick": {
         "gpu": (
-            "matmul.bf16.8192", "matmul.bf16.llama-mlp", "matmul.bf16.1024", "matmul.fp16.8192", "matmul.fp32.4096",
+            "matmul.bf16.8192", "matmul.bf16.llama-mlp", "matmul.bf16.1024", "matmul.fp32.4096",
             "copy.fp32.1gib", "groupnorm.bf16.unet", "attention.bf16.4096", "decode.bf16.4096",
             "resnet50.bf16.b256", "resnet50.fp32.b256",
         ),

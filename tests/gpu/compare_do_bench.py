@@ -1,16 +1,17 @@
 """Does the kit's device time agree with Triton's `do_bench`? `python3 tests/gpu/compare_do_bench.py` on a GPU.
 
-Both time the same bf16 product of the same random factors in one process, in turns, with the last-level cache cold:
+Both time the same bf16 products of the same random factors in one process, in turns, with the last-level cache cold:
 `do_bench` by clearing a buffer before each call, the kit by using input sets in turn. Prints one JSON document; ends 1
 when the medians differ by more than 2 %.
 
-One thing differs by nature, and `duty` shows it: `do_bench` spends part of its time clearing the cache, in which the
-card draws less power, so a card at its power cap may clock a little higher under `do_bench`.
+One thing differs by nature: `do_bench` spends part of its time clearing the cache, in which the card draws less power,
+so a card at its power cap may clock a little higher under it.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import sys
@@ -44,13 +45,16 @@ def main() -> int:
     cache = hardware.last_level_cache(name, torch.cuda.get_device_properties(device).L2_cache_size)
     bench = Workbench(device, 0, cache, torch.cuda.mem_get_info()[0] // 4)
     state = matmul.prepare(bench, {"dtype": "bf16", "m": size, "n": size, "k": size})
-    a, b, out = state["sets"][0]
+    turns = itertools.cycle(state["sets"])
+
+    def product():
+        a, b, out = next(turns)
+        return torch.matmul(a, b, out=out)
+
     before = matmul.check(state, 0, matmul.step(state, 0))
     flop = 2 * size**3
-    nvml, pci = (
-        Nvml(),
-        f"{torch.cuda.get_device_properties(device).pci_domain_id:04x}:{torch.cuda.get_device_properties(device).pci_bus_id:02x}:{torch.cuda.get_device_properties(device).pci_device_id:02x}.0",
-    )
+    nvml, seen = Nvml(), torch.cuda.get_device_properties(device)
+    pci = f"{seen.pci_domain_id:04x}:{seen.pci_bus_id:02x}:{seen.pci_device_id:02x}.0"
     rounds = []
     for number in range(options.rounds):
         turn = {}
@@ -60,9 +64,7 @@ def main() -> int:
                 seconds, how = _kit(state, bench)
                 turn["kit_how"] = how
             else:
-                seconds = 1e-3 * triton.testing.do_bench(
-                    lambda: torch.matmul(a, b, out=out), warmup=3000, rep=3000, return_mode="median"
-                )
+                seconds = 1e-3 * triton.testing.do_bench(product, warmup=3000, rep=3000, return_mode="median")
             turn[f"{who}_s"] = seconds
             turn[f"{who}_flop_a_second"] = flop / seconds
             turn[f"{who}_wall_s"] = time.monotonic() - begin
