@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import faulthandler
 import sys
 
@@ -41,6 +42,8 @@ def main(argv: list[str] | None = None) -> int:
         print("whoever read the records is gone", file=sys.stderr)
     finally:
         faulthandler.cancel_dump_traceback_later()
+        with contextlib.suppress(OSError):  # the reader may be gone
+            writer.channel.close()
     return 2
 
 

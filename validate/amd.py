@@ -46,7 +46,7 @@ def card(machine: Machine, pci: str) -> dict[str, Any]:
         "memory_bytes": number(machine, f"{folder}/mem_info_vram_total"),
         "memory_used_bytes": number(machine, f"{folder}/mem_info_vram_used"),
         "vbios": text(machine, f"{folder}/vbios_version"),
-        "numa_node": number(machine, f"{folder}/numa_node"),
+        "numa_node": numa_node(machine, pci),
         "performance_level": text(machine, f"{folder}/power_dpm_force_performance_level"),
         "compute_partition": text(machine, f"{folder}/current_compute_partition"),
         "memory_partition": text(machine, f"{folder}/current_memory_partition"),
@@ -55,6 +55,12 @@ def card(machine: Machine, pci: str) -> dict[str, Any]:
         "clock_max_hz": max(steps(machine.read(f"{folder}/pp_dpm_sclk") or "")[0], default=None),
         "memory_clock_max_hz": max(steps(machine.read(f"{folder}/pp_dpm_mclk") or "")[0], default=None),
     }
+
+
+def numa_node(machine: Machine, pci: str) -> int | None:
+    """Return the NUMA node that a card hangs on; the kernel's -1 means that it does not know."""
+    found = number(machine, f"{PCI}/{pci}/numa_node")
+    return None if found is None or found < 0 else found
 
 
 def sensors(machine: Machine, pci: str) -> dict[str, Any]:

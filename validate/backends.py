@@ -86,7 +86,7 @@ def _cuda_devices(machine: Machine) -> list[dict[str, Any]]:
     for device in torch_facts(machine).get("devices", []):
         card = nvidia.get("cards", {}).get(device.get("pci"), {}).get("card", {})
         fields = {name: card.get(name) for name in CARD_FIELDS}
-        numa = amd.number(machine, f"{amd.PCI}/{device.get('pci')}/numa_node")
+        numa = amd.numa_node(machine, str(device.get("pci")))
         found.append({"backend": "cuda", **device, **fields, "driver": nvidia.get("driver"), "numa_node": numa})
     return found
 

@@ -35,6 +35,7 @@ ALSO = (
     "GOMP_CPU_AFFINITY",
 )
 GPU_ID = re.compile(r"GPU-[0-9a-fA-F-]{16,40}")  # names one card in the world
+LONGEST_NAME = 80
 NOT_TOLD = "(set; the value of a variable that we do not know is not recorded)"
 
 
@@ -69,6 +70,8 @@ def nearest(name: str) -> str | None:
     hints = facts.load("env-vars")["typo_hints"]
     if name in hints:
         return str(hints[name]).split(" ")[0]
+    if len(name) > LONGEST_NAME:
+        return None
     found = difflib.get_close_matches(name.upper(), list(known()), n=1, cutoff=0.85)
     return found[0] if found else None
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from validate.machine import Machine
 
 ALLOCATORS = ("PYTORCH_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
+MOST = 400  # looking for the nearest name takes milliseconds each
 LEVELS = {"error": fail, "warn": warn}
 #: `when 0`, `when > 0`, `when >= 5`, `for 2-5`: the values at which the table's level holds.
 CONDITION = re.compile(r"(?:when|for) (>=|>)?\s*(\d+)(?:-(\d+))?")
@@ -44,6 +45,8 @@ def gather(machine: Machine, lock: dict[str, Any] | None) -> dict[str, Any]:  # 
 def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]:
     """Judge each variable by the dated table; a value that the lock declares is the image's own and only recorded."""
     given = {name: value for name, value in facts["variables"].items() if isinstance(value, str)}
+    if len(given) > MOST:
+        raise ValueError(f"{len(given)} variables: no process of ours has so many")
     declared = (lock or {}).get("environment", {})
     found: list[Outcome] = []
     for name, value in sorted(given.items()):

@@ -118,7 +118,7 @@ def _judge_objects(facts: dict[str, Any]) -> Outcome:
     good = [item["built_for"] for item in facts["objects"] if item["has_kernel"] and item["built_for"] == item["named"]]
     if facts["form"] == "elf" and len(facts["wanted"]) == 1:
         good = [item["built_for"] for item in facts["objects"] if item["has_kernel"]]
-    absent = [gfx for gfx in facts["wanted"] if gfx not in good]
+    absent = sorted(set(facts["wanted"]) - set(good))
     if absent:
         return fail(
             "hip_compile.objects",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from validate import amd, backends, context
+from validate.checks.device_counts import MASKS
 from validate.outcome import fail, passed, skip, warn
 from validate.versions import agrees
 
@@ -12,6 +13,10 @@ if TYPE_CHECKING:
     from schema.records import Outcome
     from validate.machine import Machine
 
+UNSEEN = {
+    "rocm": "repair what `driver`, `device_nodes` and `groups` say first",
+    "cuda": "start the container with `--gpus all`, or on a host: `nvidia-smi` shows whether the driver answers",
+}
 INDEX = {
     "rocm": "--index-url https://download.pytorch.org/whl/rocm{rocm}",
     "cuda": "--index-url https://download.pytorch.org/whl/cu130",
@@ -30,6 +35,7 @@ def gather(machine: Machine, lock: dict[str, Any] | None) -> dict[str, Any]:  # 
         "gpus": [{"pci": gpu["pci"], "gfx": gpu["gfx"]} for gpu in amd.nodes(machine)],
         "nvidia": bool(machine.glob("/proc/driver/nvidia/gpus/*")),
         "devices": [{"gfx": d.get("gfx")} for d in found.get("devices", [])],
+        "hiding": sorted(name for name in MASKS if machine.env.get(name, "0").strip() in {"", "-1"}),
         "torches": [item["version"] for item in machine.distributions() if item["name"].lower() == "torch"],
     }
 
@@ -80,6 +86,14 @@ def _judge_build(facts: dict[str, Any], lock: dict[str, Any] | None) -> Outcome:
             expected={"build": "rocm"},
             remedy="python3 -m pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/rocm7.2",
         )
+    present = {"rocm": bool(facts["gpus"]), "cuda": facts["nvidia"]}
+    if present.get(build) and not facts["devices"]:
+        return fail(
+            "torch_build.gpu_unseen",
+            f"built for {build}, and the machine has such a GPU, but torch sees none: it would use the CPU",
+            seen={**seen, "hidden_by": facts["hiding"]},
+            remedy=f"unset {' '.join(facts['hiding'])}" if facts["hiding"] else UNSEEN[build],
+        )
     return passed("torch_build.build", seen, lock["torch"] if lock else None)
 
 
@@ -113,7 +127,7 @@ def _judge_arch(facts: dict[str, Any]) -> Outcome:
         return warn("torch_build.arch", "this PyTorch does not tell its architectures", seen=claimed)
     if not (real or claimed):
         return skip("torch_build.arch", "no GPU is visible to compare with", seen=arch)
-    missing = [gfx for gfx in real or claimed if gfx not in arch]
+    missing = sorted(set(real or claimed) - set(arch))
     if missing:
         return fail(
             "torch_build.arch",

@@ -43,6 +43,8 @@ TOOLS = {
     "rocm-smi": (["rocm-smi", "--version"], re.compile(r"ROCM-SMI version:\s*(\d\S*)")),
     "amd-smi": (["amd-smi", "version"], re.compile(r"AMDSMI Tool:\s*(\d[^\s|+]*)")),
 }
+#: The channels whose `rocm` names a release that is inside the image.
+ROCM_CHANNELS = frozenset({"amd", "debian", "wheel", "adopted"})
 NEEDED_FOR = {"rocm": "the ROCm release", "hip": "HIP"}
 
 
@@ -100,7 +102,7 @@ def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]:
     if not lock:
         return [*found, skip("versions.no_lock", "there is no lock to compare with", seen=_first(sources))]
     wanted = {"python": lock["python"], **lock["components"]}
-    if sources.get("rocm"):  # images for other backends have none to compare
+    if sources.get("rocm") and lock["channel"] in ROCM_CHANNELS:
         wanted["rocm"] = lock["rocm"]
     for name, expected in sorted(wanted.items()):
         found.append(_judge_one(name, expected, sources.get(name, [])))
@@ -110,12 +112,13 @@ def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]:
 def _judge_one(name: str, expected: str, rows: list[list[str]]) -> Outcome:
     """Any source that agrees is enough: package and tool may count differently (5.7.1 is HIP 5.7.31921)."""
     seen = {str(source): str(version) for source, version in rows}
+    code = "versions." + re.sub(r"[^a-z0-9]+", "_", name.lower())
     if not rows:
-        return warn("versions.unknown", f"nothing here tells the version of {name}", expected={name: expected})
+        return warn(code, f"nothing here tells the version of {name}", expected={name: expected})
     if any(agrees(version, expected) for version in seen.values()):
-        return passed("versions.component", {name: seen}, {name: expected})
+        return passed(code, {name: seen}, {name: expected})
     return fail(
-        "versions.component",
+        code,
         f"{name} is {rows[0][1]}, the lock says {expected}",
         seen={name: seen},
         expected={name: expected},

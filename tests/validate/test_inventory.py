@@ -1,0 +1,90 @@
+import pytest
+
+from tests.validate.fakes_node import LOCK, laptop, statuses
+from validate import packages
+from validate.checks import inventory
+
+FACTS = {
+    "runtime": "container",
+    "debs": {"dash": "0.5", "hipcc": "5.7.1"},
+    "wheels": [
+        {"name": "numpy", "version": "2.2.4", "debian": True},
+        {"name": "mine", "version": "1", "debian": False},
+    ],
+}
+WHOLE = {
+    **LOCK,
+    "base": None,
+    "debs": [{"name": "dash", "version": "0.5"}, {"name": "hipcc", "version": "5.7.1"}],
+    "wheels": [{"name": "mine", "version": "1"}],
+}
+BASED = {**LOCK, "debs": [], "wheels": []}
+
+
+def deb(name, version):
+    return {"debs": [*WHOLE["debs"], {"name": name, "version": version}]}
+
+
+@pytest.mark.parametrize(
+    ("facts", "lock", "expected"),
+    [
+        ({}, WHOLE, {"inventory.deb": "pass", "inventory.wheel": "pass"}),
+        ({}, {**WHOLE, **deb("rocminfo", "6.1")}, {"inventory.deb": "fail", "inventory.wheel": "pass"}),
+        ({"debs": {**FACTS["debs"], "vim": "9"}}, WHOLE, {"inventory.deb": "fail", "inventory.wheel": "pass"}),
+        ({"debs": {"dash": "0.6", "hipcc": "5.7.1"}}, WHOLE, {"inventory.deb": "fail", "inventory.wheel": "pass"}),
+        ({}, {**WHOLE, "wheels": []}, {"inventory.deb": "pass", "inventory.wheel": "fail"}),
+        ({"debs": {**FACTS["debs"], "vim": "9"}}, BASED, {"inventory.deb": "pass", "inventory.wheel": "pass"}),
+        ({"debs": None}, BASED, {"inventory.deb": "skip", "inventory.wheel": "pass"}),
+        ({"debs": None}, WHOLE, {"inventory.deb": "fail", "inventory.wheel": "pass"}),
+        (
+            {},
+            {**BASED, "wheels": [{"name": "absent", "version": "1"}]},
+            {"inventory.deb": "pass", "inventory.wheel": "fail"},
+        ),
+        ({"runtime": "host"}, WHOLE, {"inventory.host": "skip"}),
+        ({}, None, {"inventory.no_lock": "skip"}),
+    ],
+    ids=[
+        "equal",
+        "one missing",
+        "one more",
+        "another version",
+        "a wheel that no lock names",
+        "a base has more",
+        "a base without dpkg",
+        "no dpkg although locked",
+        "an added wheel is missing",
+        "a host",
+        "no lock",
+    ],
+)
+def test_packages_are_compared_both_ways(facts, lock, expected):
+    assert statuses(inventory.judge({**FACTS, **facts}, lock)) == expected
+
+
+def test_the_finding_names_the_packages():
+    facts = {**FACTS, "debs": {"dash": "0.6", "vim": "9"}}
+
+    reason = inventory.judge(facts, WHOLE)[0].reason
+
+    assert reason == "1 missing: hipcc; 1 of another version: dash 0.6; 1 not in the lock: vim"
+
+
+def test_on_a_host_the_system_packages_are_not_listed():
+    machine = laptop(runs={"dpkg-query": "ii \tvim\t9\tamd64\n"})
+
+    assert inventory.gather(machine, None)["debs"] is None
+
+
+def test_what_dpkg_put_there_is_not_pips():
+    machine = laptop(
+        distributions=[
+            {"name": "Some_Thing", "version": "1", "folder": "/usr/lib/python3/dist-packages"},
+            {"name": "torch", "version": "2", "folder": "/opt/venv/lib/python3.10/site-packages"},
+        ]
+    )
+
+    assert packages.wheels(machine) == [
+        {"name": "some-thing", "version": "1", "debian": True},
+        {"name": "torch", "version": "2", "debian": False},
+    ]

@@ -1,0 +1,100 @@
+import errno
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from validate.machine import Machine
+
+
+@pytest.fixture
+def machine():
+    return Machine()
+
+
+def test_a_missing_command_is_a_value(machine):
+    ran = machine.run(["no-such-command-here"])
+
+    assert (ran.missing, ran.ok, ran.why) == (True, False, "no-such-command-here is not installed")
+
+
+def test_a_file_that_may_not_be_executed_is_a_value(machine, tmp_path):
+    path = tmp_path / "tool"
+    path.write_text("#!/bin/sh\n")
+
+    ran = machine.run([str(path)])
+
+    assert (ran.code, ran.missing, ran.stderr) == (126, False, "Permission denied")
+
+
+def test_stdout_and_stderr_are_kept_apart(machine):
+    ran = machine.run([sys.executable, "-c", "import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)"])
+
+    assert (ran.code, ran.stdout, ran.stderr) == (3, "out\n", "err\n")
+
+
+def test_a_command_killed_by_a_signal_says_which(machine):
+    ran = machine.run([sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"])
+
+    assert (ran.code, ran.why) == (-signal.SIGSEGV, f"{sys.executable} was killed by SIGSEGV")
+
+
+def test_at_the_time_limit_the_command_and_its_children_end(machine, tmp_path):
+    mark = tmp_path / "pid"
+    child = f"import os, time, pathlib; pathlib.Path({str(mark)!r}).write_text(str(os.getpid())); time.sleep(60)"
+    parent = f"import subprocess, sys; print('begun', flush=True); subprocess.run([sys.executable, '-c', {child!r}])"
+    begun = time.monotonic()
+
+    ran = machine.run([sys.executable, "-c", parent], timeout_s=1.5)
+
+    assert (ran.timed_out, ran.code, ran.stdout) == (True, None, "begun\n")
+    assert time.monotonic() - begun < 5
+    assert gone(int(mark.read_text()))
+
+
+def gone(pid, patience_s=5):
+    """Whether a process ends within its patience; a zombie has ended."""
+    stat, end = Path(f"/proc/{pid}/stat"), time.monotonic() + patience_s
+    while time.monotonic() < end:
+        if not stat.exists() or stat.read_text().rsplit(")", 1)[1].split()[0] == "Z":
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_nothing_is_read_from_our_stdin(machine):
+    assert machine.run([sys.executable, "-c", "import sys; print(repr(sys.stdin.read()))"]).stdout == "''\n"
+
+
+def test_a_file_that_is_not_there_reads_as_none(machine, tmp_path):
+    (tmp_path / "odd").write_bytes(b"\xff45\n")
+
+    assert machine.read(str(tmp_path / "none")) is None
+    assert machine.read(str(tmp_path / "odd")) == "\ufffd45\n"
+
+
+def test_opening_gives_the_error_number(machine, tmp_path):
+    assert machine.open_errno("/dev/null") == 0
+    assert machine.open_errno(str(tmp_path / "none")) == errno.ENOENT
+    assert machine.open_errno(str(tmp_path)) == errno.EISDIR
+
+
+def test_a_device_node_is_described_by_numbers(machine):
+    assert machine.stat("/dev/null") == {"mode": "0666", "uid": 0, "gid": 0, "kind": "device"}
+    assert machine.stat("/no/such/path") is None
+
+
+def test_what_is_asked_once_is_learnt_once(machine):
+    answers = iter([1, 2])
+
+    assert [machine.once("x", lambda: next(answers)) for _ in range(2)] == [1, 1]
+
+
+def test_a_lent_folder_is_gone_afterwards(machine):
+    with machine.scratch() as folder:
+        machine.write(f"{folder}/a.hip", "text")
+        assert machine.read(f"{folder}/a.hip") == "text"
+
+    assert not Path(folder).exists()

@@ -1,0 +1,130 @@
+import json
+import math
+
+import pytest
+
+from tests.validate.fakes_node import by_code, instinct, laptop, numerics_rows, statuses
+from validate.checks import numerics
+from validate.machine import Ran
+
+CODE = "numerics.matmul.float16"
+SHAPE = {"m": 127, "k": 129, "n": 131}
+
+
+def judged(rows, backend="cpu"):
+    return numerics.judge({"backend": backend, "rows": rows, "repeats": 3}, None)
+
+
+@pytest.mark.parametrize(
+    ("row", "status"),
+    [
+        ({}, "pass"),
+        ({"relative": 0.5}, "fail"),
+        ({"worst": 0.5}, "fail"),
+        ({"relative": math.nan}, "fail"),
+        ({"worst": math.nan}, "fail"),
+        ({"nonfinite": 1, "relative": None, "worst": None}, "fail"),
+        ({"shape_ok": False, "relative": None, "worst": None}, "fail"),
+        ({"identical": False}, "pass"),
+        ({"status": "unsupported", "error": "RuntimeError: not implemented for 'Half'"}, "skip"),
+        ({"status": "failed", "error": "RuntimeError: invalid device function"}, "fail"),
+    ],
+    ids=[
+        "small error",
+        "large error",
+        "one bad element",
+        "NaN error",
+        "NaN element",
+        "an element is NaN",
+        "another shape",
+        "repeats differ",
+        "refused",
+        "stopped",
+    ],
+)
+def test_an_operator_is_judged(row, status):
+    assert statuses(judged(numerics_rows("cpu", **row)))[CODE] == status
+
+
+def test_one_bad_shape_is_enough():
+    rows = [*numerics_rows("cpu"), *numerics_rows("cpu", relative=0.9)]
+
+    assert statuses(judged(rows))[CODE] == "fail"
+
+
+def test_that_repeats_differ_is_told():
+    outcome = by_code(judged(numerics_rows("cpu", identical=False)))[CODE]
+
+    assert outcome.seen["repeats_identical"] is False
+
+
+def test_a_result_from_the_processor_does_not_stand_for_the_gpu():
+    assert statuses(judged(numerics_rows("cpu"), "rocm")) == {"numerics.no_device": "fail"}
+
+
+@pytest.mark.parametrize(
+    ("op", "dtype", "shape", "whole"),
+    [
+        ("matmul", "float32", {"m": 1, "k": 4096, "n": 1}, 2 * (2**-24 + 64 * 2**-24)),
+        ("matmul", "float16", {"m": 1, "k": 4096, "n": 1}, 2 * (2**-11 + 64 * 2**-24)),
+        ("conv2d", "bfloat16", {"inputs": 4, "kernel": 3}, 2 * (2**-8 + 6 * 2**-24)),
+        (
+            "group_norm",
+            "float32",
+            {"channels": 32, "groups": 2, "height": 2, "width": 2},
+            2 * (2 * 2**-24 + 8 * 2**-24),
+        ),
+        ("softmax", "float32", {"columns": 100}, 2 * (2**-24 + 10 * 2**-24)),
+        ("attention", "float16", {"width": 64, "length": 36}, 2 * (2 * 2**-11 + 10 * 2**-24)),
+    ],
+)
+def test_the_tolerance_follows_from_type_terms_and_operator(op, dtype, shape, whole):
+    assert numerics.tolerance(op, dtype, shape) == pytest.approx((whole, 2 * whole))
+
+
+def test_an_operator_without_a_tolerance_is_an_error_and_not_a_pass():
+    with pytest.raises(ValueError, match="no tolerance"):
+        judged(numerics_rows("cpu", op="fft"))
+
+
+@pytest.mark.parametrize(
+    ("ran", "says"),
+    [
+        (Ran(("python3",), -6, "", "Memory access fault by GPU node-1"), "SIGABRT"),
+        (Ran(("python3",), None, "", "File numerics.py, line 1 in learn", timed_out=True), "ran out of time"),
+    ],
+    ids=["abort", "hang"],
+)
+def test_a_kernel_that_kills_its_process_is_a_finding_with_its_last_words(ran, says):
+    facts = numerics.gather(instinct(probes={"numerics": ran}), None)
+
+    outcome = numerics.judge(facts, None)[0]
+
+    assert (outcome.code, outcome.status.value) == ("numerics.stopped", "fail")
+    assert says in outcome.reason
+    assert ran.stderr in outcome.reason
+
+
+def test_the_probe_is_told_which_kind_of_device_to_use():
+    machine = instinct()
+    numerics.gather(machine, None)
+
+    assert machine.asked[-1][-1] == "cuda"
+
+
+def test_on_this_machine_the_probe_agrees_with_float64():
+    pytest.importorskip("torch", reason="torch is not in this Python; the end-to-end test runs the probe in the image")
+    from validate.machine import Machine
+
+    machine = Machine()
+    machine.memory["context"] = {"runtime": "host", "backend": "cpu"}
+    facts = json.loads(json.dumps(numerics.gather(machine, None)))
+
+    assert {outcome.status.value for outcome in numerics.judge(facts, None)} <= {"pass", "skip"}
+    assert {row["op"] for row in facts["rows"]} == set(numerics.ROUNDINGS)
+
+
+def test_a_laptop_is_computed_on_its_processor():
+    machine = laptop()
+
+    assert statuses(numerics.judge(numerics.gather(machine, None), None)) == {CODE: "pass"}
