@@ -152,8 +152,9 @@ def _extended(kind: bytes, data: bytes) -> dict[bytes, bytes]:
     while position < len(data):
         digits, space, _ = data[position : position + 20].partition(b" ")
         length = int(digits) if space and _DECIMAL.fullmatch(digits) else 0
-        key, equals, value = data[position + len(digits) + 1 : position + length - 1].partition(b"=")
-        if not equals or position + length > len(data) or data[position + length - 1] != ord("\n"):
+        record = data[position : position + length]
+        key, equals, value = record[len(digits) + 1 : -1].partition(b"=")
+        if not equals or len(record) < length or not record.endswith(b"\n"):
             raise KitError("the archive has a broken PAX header")
         found[key] = value
         position += length
