@@ -35,6 +35,9 @@ ALSO = (
     "GOMP_CPU_AFFINITY",
 )
 GPU_ID = re.compile(r"GPU-[0-9a-fA-F-]{16,40}")  # names one card in the world
+#: What the kit sets inside a container: folders in memory, empty at the start, and a user without a face.
+FRESH = ("/cache", "/tmp")  # noqa: S108 - named here, never written to
+NOBODY = frozenset({"root", "kit", "user"})
 LONGEST_NAME = 80
 NOT_TOLD = "(set; the value of a variable that we do not know is not recorded)"
 
@@ -94,12 +97,12 @@ def record(environment: Mapping[str, str]) -> dict[str, str]:
 def redact(text: str, personal: list[str]) -> str:
     """Replace home folders by `~`, user names by `user`, a card's id by a hash. `personal` is [home, names ...]."""
     home, *names = personal
-    if len(home) > 1:
+    if len(home) > 1 and home not in FRESH:
         text = re.sub(re.escape(home.rstrip("/")) + r"(?![\w.-])", "~", text)
     text = re.sub(r"/(?:home|Users)/[^/:\s]+", "~", text)
     text = re.sub(r"(?<![\w.-])/root(?![\w.-])", "~", text)
     text = GPU_ID.sub(lambda match: "GPU-" + hashlib.sha256(match[0].lower().encode()).hexdigest()[:12], text)
     for name in names:
-        if len(name) > 1 and name != "root":
+        if len(name) > 1 and name not in NOBODY:
             text = re.sub(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", "user", text)
     return text

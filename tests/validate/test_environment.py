@@ -46,7 +46,8 @@ def judged(given, lock=None, **more):
         ({"HSA_SOMETHING_NEW": "1"}, ("environment.unknown", "warn")),
         ({"ROCM_PATH": "/opt/rocm"}, ("environment.clean", "pass")),
         ({"NCCL_NEWER_THAN_US": "1"}, ("environment.clean", "pass")),
-        ({"TRITON_CACHE_DIR": "/tmp/triton"}, ("environment.clean", "pass")),
+        ({"TRITON_CACHE_DIR": "/cache/triton"}, ("environment.clean", "pass")),
+        ({"MIOPEN_CUSTOM_CACHE_DIR": "/tmp/miopen"}, ("environment.clean", "pass")),
         ({"MIOPEN_USER_DB_PATH": "/shared/miopen"}, ("environment.cache", "warn")),
         ({"CUDA_LAUNCH_BLOCKING": "1"}, ("environment.serialise", "warn")),
         ({"PYTORCH_ALLOC_CONF": "a:1", "PYTORCH_HIP_ALLOC_CONF": "a:2"}, ("environment.contradiction", "fail")),
@@ -144,3 +145,11 @@ def test_the_gpus_of_an_override_are_the_kernels():
 def test_absurdly_many_variables_are_refused_rather_than_judged_for_hours():
     with pytest.raises(ValueError, match="no process of ours"):
         environment.judge({**FACTS, "variables": {f"HSA_X{number}": "" for number in range(1000)}}, None)
+
+
+def test_what_the_kit_itself_sets_in_a_container_is_clean():
+    from images.access import ENVIRONMENT
+
+    machine = instinct(env=ENVIRONMENT)
+
+    assert judged(environment.gather(machine, None)["variables"]) == [("environment.clean", "pass")]

@@ -33,6 +33,10 @@ def test_nobody_is_named(value, told):
     assert variables.redact(value, ["/home/bob", "bob", "bob"]) == told
 
 
+def test_what_the_kit_sets_in_a_container_names_nobody_and_is_kept():
+    assert variables.redact("/cache/miopen:/kit/x", ["/cache", "kit", "kit"]) == "/cache/miopen:/kit/x"
+
+
 def test_one_card_keeps_one_hash_and_its_id_is_not_told():
     assert "0123456789abcdef" not in variables.redact("GPU-0123456789abcdef,1", [""])
     assert variables.redact("GPU-0123456789ABCDEF", [""]) == variables.redact("GPU-0123456789abcdef", [""])

@@ -130,8 +130,8 @@ def level_of(name: str, value: str, entry: dict[str, Any], given: dict[str, str]
         level not in LEVELS,
         entry["class"] == "selection",  # judged by device_counts
         "gfx90a" in lint and "gfx90a" not in facts["gfx"],
-        # the kit's own: a fresh folder in memory, so the cache is cold by construction
-        entry["class"] == "cache" and facts["runtime"] == "container" and value.startswith("/tmp/"),  # noqa: S108
+        # a folder in memory that the kit lends: the cache is cold by construction
+        entry["class"] == "cache" and facts["runtime"] == "container" and value.startswith(variables.FRESH),
         not _holds(condition, value) if condition else value.strip() == str(entry["default"]).split(" ")[0],
     )
     return "info" if any(quiet) else level
