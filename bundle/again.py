@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bundle import identity, layout
 from bundle import views as made
 from bundle.format import count, plain
-from schema import documents, sources
+from schema import documents
 from schema.errors import KitError
 from validate.checking import judge_again
 
@@ -96,7 +96,7 @@ def findings(evidence: Evidence, ledger: Ledger) -> None:
     report = evidence.report
     if report is None:
         return
-    same = evidence.start["cargo_sha256"] == sources.digest()
+    same = evidence.start["cargo_sha256"] == identity.cargo()
     try:
         judged = made.attempt("judging the facts again", lambda: judge_again(report.facts, evidence.lock))
     except KitError as error:
@@ -113,10 +113,28 @@ def findings(evidence: Evidence, ledger: Ledger) -> None:
             ledger.contradict(f"{layout.REPORT}: {code}", seen, expected)
     else:
         ledger.skip("findings as they were judged", OTHER_RULES)
-        ledger.notes += [
-            f"newer rules judge {code} otherwise: {plain(expected)}; in the report: {plain(seen)}"[:400]
-            for code, seen, expected in different
-        ]
+        ledger.notes += _newer(report.findings, judged, different)
+
+
+def _newer(
+    sealed: list[dict[str, Any]], judged: list[dict[str, Any]], different: list[tuple[str, Any, Any]]
+) -> list[str]:
+    """Say what other rules judge otherwise: each code that both know, and once a check where the codes changed."""
+    before, after = _by_code(sealed), _by_code(judged)
+    notes = [
+        f"newer rules judge {code} otherwise: {expected}; in the report: {seen}"[:400]
+        for code, seen, expected in different
+        if code in before and code in after
+    ]
+    renamed = {
+        finding["check"]: None
+        for finding in (*sealed, *judged)
+        if (finding["code"] in before) != (finding["code"] in after)
+    }
+    for check in renamed:
+        then, now = (sum(finding["check"] == check for finding in found) for found in (sealed, judged))
+        notes.append(f"newer rules say {plain(check)} under other codes: {count(now, 'finding')}, {then} in the report")
+    return notes
 
 
 def _differences(sealed: list[dict[str, Any]], judged: list[dict[str, Any]]) -> list[tuple[str, Any, Any]]:

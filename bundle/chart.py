@@ -1,7 +1,8 @@
 """Draw the figures: a dot with its interval for each case, on one scale a unit. SVG made here, see decision 3.
 
 Coordinates across are per cent of the width and texts have the page's size, so the same picture serves a phone, a desk
-and paper. Each process median is a faint dot behind the headline: what the interval stands on can be seen.
+and paper. On a scale from zero a good interval is thinner than its dot; `precision` therefore draws all cases once more
+around their own figure, with the process medians that the interval stands on.
 """
 
 from __future__ import annotations
@@ -13,10 +14,17 @@ from bundle import story
 from bundle.format import number, plain, scale
 from bundle.markup import Html, tag
 
-ROW = 52
 AXIS = 30
+#: Pixels: a row, from its top to its line of text, and what a second line of text adds where a phone is too narrow.
+ROW, TEXT, SECOND = 52, 18, 17
+#: Characters of name and value that fit beside each other on a phone.
+NARROW = 44
 #: Per cent of the width that stay free at both ends, so that no dot is cut.
 EDGE = 2.0
+#: An interval on logarithms has visibly unequal sides from this relative half-width on: then both ends are written.
+LOPSIDED = 0.05
+#: Per cent to either side that the picture of precision shows at most.
+LARGEST = 10.0
 
 
 def charts(cases: list[dict[str, Any]]) -> Html:
@@ -30,21 +38,50 @@ def charts(cases: list[dict[str, Any]]) -> Html:
 
 def _figure(unit: str, cases: list[dict[str, Any]], index: int) -> Html:
     better = "lower is better" if cases[0]["direction"] == "lower" else "higher is better"
-    axis = Axis([*_values(cases)], unit)
+    axis = Axis([*_values(cases)], unit, typical=max(case["value"] for case in cases))
     caption = f"{_NAMES.get(unit, unit)}, {axis.unit}, {better}{axis.remark}"
-    rows = [_row(case, axis, number_ * ROW) for number_, case in enumerate(cases)]
-    height = len(cases) * ROW
+    rows = Rows([(plain(case["case"]), short(case, axis)) for case in cases])
+    parts = _grid(axis, rows.height)
+    for place, case in enumerate(cases):
+        parts += [*rows.texts(place), _row(case, axis, rows.line(place))]
     described = "; ".join(f"{plain(case['case'])}: {story.figure(case)}" for case in cases)
+    return _drawn(f"chart-{index}", caption, described, parts, rows.height)
+
+
+class Rows:
+    """Where the rows of one picture lie, and their texts: name on the left, value on the right or below."""
+
+    def __init__(self, texts: list[tuple[str, str]]) -> None:
+        self.labels = [(name if len(name) <= 34 else f"{name[:33]}…", value) for name, value in texts]
+        self.second = SECOND if any(len(name) + len(value) > NARROW for name, value in self.labels) else 0
+        self.step = ROW + self.second
+        self.height = len(texts) * self.step
+
+    def line(self, place: int) -> int:
+        """Return how far down the line of a row is drawn."""
+        return place * self.step + 2 * TEXT + self.second
+
+    def texts(self, place: int) -> list[Html]:
+        """Return name and value of a row."""
+        name, value = self.labels[place]
+        top = place * self.step + TEXT
+        return [
+            tag("text", name, x=0, y=top, class_="name"),
+            tag("text", value, x="100%", y=top + self.second, text_anchor="end", class_="value"),
+        ]
+
+
+def _drawn(name: str, caption: str, described: str, parts: list[Html], height: int) -> Html:
+    """Return one picture that also says in words what it shows."""
     svg = tag(
         "svg",
-        tag("title", caption, id=f"chart-{index}-title"),
-        tag("desc", described, id=f"chart-{index}-desc"),
-        *_grid(axis, height),
-        *rows,
+        tag("title", caption, id=f"{name}-title"),
+        tag("desc", described, id=f"{name}-desc"),
+        *parts,
         width="100%",
         height=height + AXIS,
         role="img",
-        aria_labelledby=f"chart-{index}-title chart-{index}-desc",
+        aria_labelledby=f"{name}-title {name}-desc",
     )
     return tag("figure", tag("figcaption", caption), svg)
 
@@ -70,11 +107,11 @@ def _values(cases: list[dict[str, Any]]) -> list[float]:
 class Axis:
     """A scale from zero; logarithmic, and said so, where the smallest would vanish beside the largest."""
 
-    def __init__(self, values: list[float], unit: str) -> None:
+    def __init__(self, values: list[float], unit: str, typical: float) -> None:
         self.high = max(values, default=1.0)
         low = min(values, default=1.0)
         self.logarithmic = self.high / low > 60
-        self.factor, self.unit = scale(self.high, unit)
+        self.factor, self.unit = scale(typical, unit)
         self.low = 10 ** math.floor(math.log10(low)) if self.logarithmic else 0.0
         if self.logarithmic:
             self.high = 10 ** math.ceil(math.log10(self.high))
@@ -103,31 +140,27 @@ class Axis:
 def _grid(axis: Axis, height: int) -> list[Html]:
     parts = []
     for index, tick in enumerate(axis.ticks):
-        across = _percent(axis.place(tick))
         anchor = "start" if index == 0 else "end" if index == len(axis.ticks) - 1 else "middle"
-        text = "0" if tick == 0 else f"{tick / axis.factor:,.6g}"
-        parts += [
-            tag("line", x1=across, x2=across, y1=0, y2=height, class_="grid"),
-            tag("text", text, x=across, y=height + 18, text_anchor=anchor, class_="tick"),
-        ]
+        parts += _tick(axis.place(tick), "0" if tick == 0 else f"{tick / axis.factor:,.6g}", anchor, height)
     return parts
 
 
-def _row(case: dict[str, Any], axis: Axis, top: int) -> Html:
-    middle = top + 36
-    name = plain(case["case"])
+def _tick(place: float, text: str, anchor: str, height: int) -> list[Html]:
+    across = _percent(place)
+    return [
+        tag("line", x1=across, x2=across, y1=0, y2=height, class_="grid"),
+        tag("text", text, x=across, y=height + 18, text_anchor=anchor, class_="tick"),
+    ]
+
+
+def _row(case: dict[str, Any], axis: Axis, middle: int) -> Html:
     place = {key: axis.place(case[key]) for key in ("value", "low", "high", "peak") if case[key] is not None}
     parts = [
-        tag("text", name if len(name) <= 34 else f"{name[:33]}…", x=0, y=top + 18, class_="name"),
-        tag("text", short(case, axis), x="100%", y=top + 18, text_anchor="end", class_="value"),
         tag("line", x1=_percent(EDGE), x2=_percent(100 - EDGE), y1=middle, y2=middle, class_="track"),
     ]
     if "peak" in place:
         across = _percent(place["peak"])
         parts.append(tag("line", x1=across, x2=across, y1=middle - 8, y2=middle + 8, class_="peak"))
-    parts += [
-        tag("circle", cx=_percent(axis.place(value)), cy=middle, r=3, class_="process") for value in _processes(case)
-    ]
     if "low" in place and "high" in place:
         ends = {"x1": _percent(place["low"]), "x2": _percent(place["high"])}
         parts.append(tag("line", **ends, y1=middle, y2=middle, class_="interval"))
@@ -141,8 +174,55 @@ def short(case: dict[str, Any], axis: Axis) -> str:
     factor, unit = scale(case["value"], case["unit"]) if axis.logarithmic else (axis.factor, axis.unit)
     if case["low"] is None or case["high"] is None:
         return f"{number(case['value'] / factor)} {unit}"
-    half = (case["high"] - case["low"]) / 2 / factor
-    return f"{number(case['value'] / factor, half)} ± {number(half, half)} {unit}"
+    value, low, high = (case[key] / factor for key in ("value", "low", "high"))
+    half = (high - low) / 2
+    if half > LOPSIDED * value:
+        return f"{number(value, half)} ({number(low, half)} to {number(high, half)}) {unit}"
+    return f"{number(value, half)} ± {number(half, half)} {unit}"
+
+
+def precision(cases: list[dict[str, Any]]) -> Html:
+    """Return one figure with every interval in per cent around its case's own headline; empty without intervals."""
+    shown = [case for case in cases if case["value"] and case["low"] is not None and case["high"] is not None]
+    if not shown:
+        return Html("")
+    offsets = {case["case"]: [100 * (value / case["value"] - 1) for value in _processes(case)] for case in shown}
+    ends = {case["case"]: [100 * (case[key] / case["value"] - 1) for key in ("low", "high")] for case in shown}
+    widest = max(abs(value) for found in (*offsets.values(), *ends.values()) for value in found)
+    # an interval that tells nothing must not hide the others: it leaves the picture, its ends stand in words
+    reach = min(widest, LARGEST) or 1.0
+    step = 10 ** math.floor(math.log10(reach))
+    reach = step * math.ceil(reach / step - 1e-9)
+    rows = Rows([(plain(case["case"]), _sides(ends[case["case"]])) for case in shown])
+    parts = []
+    for place, tick in enumerate((-reach, -reach / 2, 0.0, reach / 2, reach)):
+        text = f"{tick:+.6g} %" if tick else "0"
+        parts += _tick(_around(tick, reach), text, ("start", "middle", "middle", "middle", "end")[place], rows.height)
+    for place, case in enumerate(shown):
+        name = case["case"]
+        parts += [*rows.texts(place), _spread(ends[name], offsets[name], reach, rows.line(place))]
+    caption = "How sure: each interval, and the medians of the processes it stands on, around the case's figure"
+    described = "; ".join(f"{name}: {sides}" for name, sides in rows.labels)
+    return _drawn("chart-precision", caption, described, parts, rows.height)
+
+
+def _spread(ends: list[float], offsets: list[float], reach: float, middle: int) -> Html:
+    first, last = (_percent(_around(end, reach)) for end in ends)
+    return tag(
+        "g",
+        tag("line", x1=_percent(EDGE), x2=_percent(100 - EDGE), y1=middle, y2=middle, class_="track"),
+        tag("line", x1=first, x2=last, y1=middle, y2=middle, class_="interval"),
+        *(tag("circle", cx=_percent(_around(value, reach)), cy=middle, r=3, class_="process") for value in offsets),
+    )
+
+
+def _sides(ends: list[float]) -> str:
+    """Return both sides of an interval in per cent: `-0.21 % to +0.22 %`."""
+    return " to ".join(f"{'-' if end < 0 else '+'}{number(abs(end), abs(end))} %" for end in ends)
+
+
+def _around(offset: float, reach: float) -> float:
+    return EDGE + (100 - 2 * EDGE) * (min(max(offset / reach, -1.0), 1.0) + 1) / 2
 
 
 def _processes(case: dict[str, Any]) -> list[float]:

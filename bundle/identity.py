@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import sys
 from pathlib import Path
@@ -63,10 +64,17 @@ def bundle_hash(manifest: dict[str, Any]) -> str:
     return canon.digest({key: value for key, value in manifest.items() if key != "bundle_hash"})
 
 
-def renderer(folder: Path = FOLDER) -> str:
+@functools.cache
+def cargo() -> str:
+    """Return K of the sources that run here."""
+    return sources.digest()
+
+
+@functools.cache
+def renderer() -> str:
     """Return the digest over the sources that make views: this package, and K for statistics and facts."""
-    total = hashlib.sha256(sources.digest(folder.parent).encode())
-    for path in sorted(folder.iterdir()):
+    total = hashlib.sha256(cargo().encode())
+    for path in sorted(FOLDER.iterdir()):
         if path.suffix in {".py", ".css"}:
             total.update(f"{path.name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
     return total.hexdigest()

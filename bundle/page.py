@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bundle import story as tell
-from bundle.chart import charts
+from bundle.chart import charts, precision
 from bundle.format import count, plain
 from bundle.layout import NOT_A_GPU_RESULT
 from bundle.markup import Html, join, tag
@@ -58,8 +58,8 @@ def _header(story: Story, name: str) -> Html:
     ]
     return tag(
         "header",
-        tag("p", "ROCm Repro Kit · reproducibility bundle", class_="kit"),
         _notice(notice) if notice else None,
+        tag("p", "ROCm Repro Kit · reproducibility bundle", class_="kit"),
         tag("h1", name),
         tag("ul", *(tag("li", tag("b", label), tag("span", text)) for label, text in tiles), class_="tiles"),
     )
@@ -115,7 +115,7 @@ def _findings(findings: list[dict[str, Any]]) -> Html:
         )
         for finding in findings
     ]
-    return _table(["Status", "Code", "What was found"], rows)
+    return _table(["Status", "Code", "What was found"], rows, "findings")
 
 
 def _statement(finding: dict[str, Any]) -> list[Html]:
@@ -135,11 +135,13 @@ def _figures(story: Story) -> Html:
     return _section(
         "Benchmarks",
         charts(story.figures),
+        precision(story.figures),
         LEGEND,
         tag("h3", "The same in numbers"),
         _table(
             ["Case", "Figure (interval)", "Processes", "Samples", "Of peak", "Power", "Status"],
             [_case(case) for case in story.figures],
+            "figures",
         ),
         tag("h3", "How it was measured"),
         _terms(tell.method(story.evidence)),
@@ -151,16 +153,17 @@ def _case(case: dict[str, Any]) -> Html:
         "tr",
         tag("td", tag("code", case["case"]), tag("div", plain(case["title"]), class_="soft")),
         tag("td", tag("b", tell.figure(case))),
-        tag("td", str(case["processes"]), data_label="processes"),
-        tag("td", f"{case['samples']:,}", data_label="samples"),
-        tag("td", tell.peak(case), data_label="of datasheet peak"),
-        tag("td", tell.power(case), data_label="power"),
+        tag("td", str(case["processes"]), data_label="processes", class_="short"),
+        tag("td", f"{case['samples']:,}", data_label="samples", class_="short"),
+        tag("td", tell.peak(case), data_label="of datasheet peak", class_="short"),
+        tag("td", tell.power(case), data_label="power", class_="short"),
         tag("td", tell.status(case), data_label="status"),
     )
 
 
-def _table(head: list[str], rows: list[Html]) -> Html:
-    return tag("table", tag("thead", tag("tr", *(tag("th", text, scope="col") for text in head))), tag("tbody", *rows))
+def _table(head: list[str], rows: list[Html], css: str | None = None) -> Html:
+    heads = (tag("th", text, scope="col") for text in head)
+    return tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_=css)
 
 
 def _mark(*shapes: Html) -> Html:

@@ -129,7 +129,8 @@ def _device(device: dict[str, Any]) -> str:
 def _topology(start: dict[str, Any]) -> str:
     if start["backend"] == "cpu":
         return "no GPU"
-    nodes = sorted({device["numa_node"] for device in start["devices"] if device.get("numa_node") is not None})
+    # the kernel says -1 where it knows no node
+    nodes = sorted({device.get("numa_node") for device in start["devices"]} - {None, -1})
     where = f"NUMA node {', '.join(map(str, nodes))}" if nodes else f"NUMA node {UNKNOWN}"
     if len(start["devices"]) == 1:
         return f"one device, {where}"
@@ -205,9 +206,10 @@ def power(case: dict[str, Any]) -> str:
 
 
 def status(case: dict[str, Any]) -> str:
-    """Return the status with its reasons."""
-    reasons = "; ".join(plain(reason) for reason in case["reasons"])
-    return f"{case['status']}: {reasons}" if reasons else str(case["status"])
+    """Return the status with its first reason; its processes mostly say the like."""
+    first, *more = [plain(reason) for reason in case["reasons"]] or [""]
+    rest = f" (and {count(len(more), 'reason')} more)" if more else ""
+    return f"{case['status']}: {first}{rest}" if first else str(case["status"])
 
 
 def validation_line(story: Story) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.summary import summarize
@@ -51,9 +52,7 @@ def views(evidence: Evidence, figures: dict[str, Any] | None) -> dict[str, bytes
         **{f"packages/{name}.txt": text for name, text in packages(evidence).items()},
     }
     if evidence.report:
-        files["validate/junit.xml"] = junit.document(
-            evidence.report.start, evidence.report.facts, evidence.report.findings
-        )
+        files["validate/junit.xml"] = junit.junit(asdict(evidence.report)).encode()
     if figures:
         files[layout.SUMMARY] = canon.dumps(figures)
         files["benchmarks/summary.csv"] = spreadsheet(figures)

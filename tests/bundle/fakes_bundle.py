@@ -6,7 +6,7 @@ import json
 import random
 
 from bundle import identity, seal
-from schema import canon, sources
+from schema import canon
 from validate.checking import judge_again
 
 WHEN = "2026-11-30T12:00:00Z"
@@ -137,7 +137,7 @@ def start(document, *, gpu=True, host=False, protocol=None):
         "runtime": "host" if host else "container",
         "backend": "rocm" if gpu else "cpu",
         "lock_sha256": None if host else L,
-        "cargo_sha256": sources.digest(),
+        "cargo_sha256": identity.cargo(),
         "image_id": None if host else IMAGE["image_id"],
         "python": "3.13.5",
         "torch": {"version": "2.6.0+debian", "build": "rocm" if gpu else "cpu", "hip": "5.7.31921" if gpu else None},

@@ -289,9 +289,9 @@ def test_compressed_samples_are_unpacked_within_bounds(good, data, words):
 
 def other_sources(files, old=b'"status":"pass"', new=b'"status":"warn","reason":"newer"'):
     """Return a bundle of a kit whose sources were others, with a finding judged otherwise."""
-    files = {path: data.replace(fakes.sources.digest().encode(), b"0" * 64) for path, data in files.items()}
+    files = {path: data.replace(fakes.identity.cargo().encode(), b"0" * 64) for path, data in files.items()}
     unpacked = b"".join(streams.unpack(files[layout.SAMPLES]))
-    files[layout.SAMPLES] = streams.pack(unpacked.replace(fakes.sources.digest().encode(), b"0" * 64))
+    files[layout.SAMPLES] = streams.pack(unpacked.replace(fakes.identity.cargo().encode(), b"0" * 64))
     files[layout.REPORT] = files[layout.REPORT].replace(old, new)
     evidence = {path: data for path, data in files.items() if layout.role(path) == "evidence"}
     from bundle import identity, seal
