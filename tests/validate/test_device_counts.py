@@ -8,6 +8,7 @@ from validate.checks import device_counts
 GPU = {"pci": "0000:0c:00.0", "gfx": "gfx942"}
 FACTS = {
     "backend": "rocm",
+    "build": "rocm",
     "kernel": [GPU, GPU],
     "runtime": [GPU, GPU],
     "torch": [GPU, GPU],
@@ -63,6 +64,21 @@ def test_a_mask_that_hides_all_is_the_remedy_and_not_the_driver():
     facts = {**FACTS, "torch": [], "masks": {"HIP_VISIBLE_DEVICES": " "}}
 
     assert by_code(device_counts.judge(facts, None))["device_counts.torch_none"].remedy == "unset HIP_VISIBLE_DEVICES"
+
+
+@pytest.mark.parametrize(
+    ("facts", "says"),
+    [
+        ({}, "dmesg"),
+        ({"build": "cpu"}, "torch_build"),
+        ({"kernel": []}, "device_nodes"),
+    ],
+    ids=["right build", "wrong build", "no node opens"],
+)
+def test_when_torch_sees_none_the_remedy_follows_the_cause(facts, says):
+    found = by_code(device_counts.judge({**FACTS, "torch": [], **facts}, None))
+
+    assert says in found["device_counts.torch_none"].remedy
 
 
 def test_each_layer_is_asked_by_itself_and_torchs_order_is_its_own():

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from validate.machine import Machine
 
 NOT_HERE = {"cpu": "nothing here computes on a GPU"}
+DRIVER_WORDS = {"rocm": "amdgpu|kfd", "cuda": "nvrm|nvidia"}
 MASKS = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
 
 
@@ -27,6 +28,7 @@ def gather(machine: Machine, lock: dict[str, Any] | None) -> dict[str, Any]:  # 
     facts["torch"] = [{"pci": d.get("pci"), "gfx": d.get("gfx")} for d in torch.get("devices", [])]
     facts["torch_error"] = torch.get("error") or torch.get("torch", {}).get("error")
     facts["masks"] = {name: variables.redact(machine.env[name], [""]) for name in MASKS if name in machine.env}
+    facts["build"] = torch.get("torch", {}).get("build")
     facts["proof"] = torch.get("proof", [])
     facts.update(LEARN[backend](machine))
     return facts
@@ -97,7 +99,9 @@ def _none_remedy(facts: dict[str, Any], masks: dict[str, str]) -> str | None:
         return f"unset {' '.join(hiding)}"
     if not facts["kernel"]:
         return "repair what `driver` and `device_nodes` say first"
-    return "repair what `torch_build` says first: this PyTorch may be built for something else"
+    if facts["build"] == facts["backend"]:
+        return f"on the host: `sudo dmesg | grep -iE '{DRIVER_WORDS[facts['backend']]}'` shows what the driver said"
+    return "repair what `torch_build` says first: this PyTorch is built for something else"
 
 
 def _judge_mask(name: str, value: str, present: int) -> list[Outcome]:
