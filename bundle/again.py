@@ -15,7 +15,7 @@ from validate.checking import judge_again
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bundle.evidence import Evidence
+    from bundle.evidence import Evidence, Results
     from bundle.ledger import Ledger
 
 #: Figures must follow from the samples by any version's rules; words and peaks may come to be said otherwise.
@@ -42,22 +42,30 @@ def figures(sealed: Sealed, evidence: Evidence, ledger: Ledger) -> dict[str, Any
     """Step 6. Return the summary computed again, None when there is none to compute."""
     if evidence.results is None:
         return None
-    if layout.SUMMARY not in sealed.sound:
-        if layout.SUMMARY not in sealed.files:
-            ledger.contradict(layout.SUMMARY, "missing", "the summary of the samples")
-        return None
     try:
         found = made.summary(evidence)
-        said = documents.parse_json(sealed.files[layout.SUMMARY], layout.SUMMARY)
+    except KitError as error:
+        ledger.contradict(layout.SAMPLES, error, "samples from which a summary follows")
+        return None
+    if layout.SUMMARY in sealed.sound:
+        _follows(sealed.files[layout.SUMMARY], found, evidence.results, ledger)
+    elif layout.SUMMARY not in {item["path"] for item in sealed.manifest["files"]}:
+        ledger.contradict(layout.SUMMARY, "missing", "the summary of the samples")
+    return found
+
+
+def _follows(data: bytes, found: dict[str, Any] | None, results: Results, ledger: Ledger) -> None:
+    """Compare the sealed summary with the one computed again."""
+    try:
+        said = documents.parse_json(data, layout.SUMMARY)
     except KitError as error:
         ledger.contradict(layout.SUMMARY, error, "a summary that follows from the samples")
-        return None
+        return
     if said == found:
-        taken = sum(len(series) for series in evidence.results.samples.values())
+        taken = sum(len(series) for series in results.samples.values())
         ledger.confirmed.append(f"the summary follows from {count(taken, 'raw sample')}, to the last digit")
     else:
         _compare(said, found, ledger)
-    return found
 
 
 def _compare(said: Any, found: dict[str, Any] | None, ledger: Ledger) -> None:
@@ -166,7 +174,7 @@ def _said(found: list[dict[str, Any]] | None) -> str:
 def views(sealed: Sealed, evidence: Evidence, found_figures: dict[str, Any] | None, ledger: Ledger) -> None:
     """Step 8. Make every generated file again. Where other sources made them, a difference is only said."""
     if evidence.results and found_figures is None:
-        ledger.skip("views", "there is no sound summary to make them from")
+        ledger.skip("views", "there is no summary to make them from")
         return
     ours = sealed.ours
     try:

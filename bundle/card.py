@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bundle import layout
+from bundle import layout, rows
 from bundle import story as tell
 from bundle.format import plain, share
 from bundle.markup import code, markdown, table
@@ -33,7 +33,7 @@ def section(story: Story) -> bytes:
     said = tell.notice(evidence)
     lines = [
         *([notice(said), ""] if said else []),
-        f"## Reproducible results: {markdown(tell.devices(evidence.start))}",
+        f"## Reproducible results: {markdown(rows.devices(evidence.start))}",
         "",
         f"Validation: {tell.validation_line(story)}  ",
         f"Benchmarks: {tell.benchmark_line(story)}  ",
@@ -42,17 +42,17 @@ def section(story: Story) -> bytes:
         *_throughput(story),
         "### Hardware",
         "",
-        *terms(tell.hardware(evidence)),
+        *terms(rows.hardware(evidence)),
         "",
         "### Software",
         "",
-        *terms(tell.image(evidence)),
+        *terms(rows.image(evidence)),
         "",
         _packages(evidence),
         "",
         "### Configuration",
         "",
-        *terms([*tell.method(evidence), ("Variables", _variables(evidence))]),
+        *terms([*rows.method(evidence), ("Variables", _variables(evidence))]),
         "",
         "### Verify",
         "",
@@ -66,7 +66,7 @@ def section(story: Story) -> bytes:
 def _throughput(story: Story) -> list[str]:
     if story.evidence.results is None:
         return []
-    rows = [
+    lines = [
         [
             code(case["case"]),
             code(case["dtype"]),
@@ -82,7 +82,7 @@ def _throughput(story: Story) -> list[str]:
     head = ["Case", "Type", "Figure (95 % interval)", "Processes", "Of peak", "Status"]
     if story.summary and story.summary["confidence"] != 0.95:
         head[2] = f"Figure ({share(story.summary['confidence'])} interval)"
-    return ["### Throughput", "", *quick, *table(head, rows), ""]
+    return ["### Throughput", "", *quick, *table(head, lines), ""]
 
 
 def processes(cases: list[dict[str, Any]]) -> int:
@@ -97,7 +97,7 @@ def _packages(evidence: Evidence) -> str:
 
 
 def _variables(evidence: Evidence) -> str:
-    return "; ".join(f"{name}={value}" for name, value in tell.environment(evidence)) or "none set that matter"
+    return "; ".join(f"{name}={value}" for name, value in rows.environment(evidence)) or "none set that matter"
 
 
 def insert(readme: bytes, text: bytes, *, bundle_hash: str = "") -> bytes:

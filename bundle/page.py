@@ -10,6 +10,7 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bundle import rows
 from bundle import story as tell
 from bundle.chart import charts, precision
 from bundle.format import count, plain
@@ -17,7 +18,8 @@ from bundle.layout import NOT_A_GPU_RESULT
 from bundle.markup import Html, join, tag
 
 if TYPE_CHECKING:
-    from bundle.story import Rows, Story
+    from bundle.rows import Rows
+    from bundle.story import Story
 
 STYLE = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 
@@ -38,8 +40,8 @@ def html(story: Story) -> bytes:
     body = tag(
         "main",
         _header(story, name),
-        _section("Hardware", _terms(tell.hardware(story.evidence))),
-        _section("Image and software", _terms(tell.image(story.evidence), mono=True), _environment(story)),
+        _section("Hardware", _terms(rows.hardware(story.evidence))),
+        _section("Image and software", _terms(rows.image(story.evidence), mono=True), _environment(story)),
         _validation(story),
         _figures(story),
         _reproduce(story),
@@ -75,19 +77,19 @@ def _section(heading: str, *children: Html | None) -> Html:
     return tag("section", tag("h2", heading), *children)
 
 
-def _terms(rows: Rows, *, mono: bool = False) -> Html:
+def _terms(said: Rows, *, mono: bool = False) -> Html:
     items = []
-    for label, text in rows:
+    for label, text in said:
         css = "mono" if mono and len(text) >= 64 and " " not in text else None
         items += [tag("dt", label), tag("dd", text, class_=css)]
     return tag("dl", *items)
 
 
 def _environment(story: Story) -> Html:
-    rows = tell.environment(story.evidence)
-    if not rows:
+    said = rows.environment(story.evidence)
+    if not said:
         return tag("p", "No variable that is known to influence results was set.", class_="soft")
-    return join(tag("h3", "Variables that influence results"), _terms(rows))
+    return join(tag("h3", "Variables that influence results"), _terms(said))
 
 
 def _validation(story: Story) -> Html:
@@ -106,7 +108,7 @@ def _validation(story: Story) -> Html:
 
 
 def _findings(findings: list[dict[str, Any]]) -> Html:
-    rows = [
+    lines = [
         tag(
             "tr",
             tag("td", tag("span", finding["status"], class_=f"status {finding['status']}")),
@@ -115,7 +117,7 @@ def _findings(findings: list[dict[str, Any]]) -> Html:
         )
         for finding in findings
     ]
-    return _table(["Status", "Code", "What was found"], rows, "findings")
+    return _table(["Status", "Code", "What was found"], lines, "findings")
 
 
 def _statement(finding: dict[str, Any]) -> list[Html]:
@@ -144,7 +146,7 @@ def _figures(story: Story) -> Html:
             "figures",
         ),
         tag("h3", "How it was measured"),
-        _terms(tell.method(story.evidence)),
+        _terms(rows.method(story.evidence)),
     )
 
 
@@ -161,9 +163,9 @@ def _case(case: dict[str, Any]) -> Html:
     )
 
 
-def _table(head: list[str], rows: list[Html], css: str | None = None) -> Html:
+def _table(head: list[str], lines: list[Html], css: str | None = None) -> Html:
     heads = (tag("th", text, scope="col") for text in head)
-    return tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_=css)
+    return tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *lines), class_=css)
 
 
 def _mark(*shapes: Html) -> Html:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bundle import rows
 from bundle import story as tell
 from bundle.format import count, plain
 from bundle.layout import NOT_A_GPU_RESULT
 from bundle.markup import code, markdown, table
 
 if TYPE_CHECKING:
-    from bundle.story import Rows, Story
+    from bundle.rows import Rows
+    from bundle.story import Story
 
 
 def markdown_report(story: Story) -> bytes:
@@ -27,13 +29,13 @@ def markdown_report(story: Story) -> bytes:
         "",
         "## Hardware",
         "",
-        *terms(tell.hardware(evidence)),
+        *terms(rows.hardware(evidence)),
         "",
         "## Image and software",
         "",
-        *terms(tell.image(evidence)),
+        *terms(rows.image(evidence)),
         "",
-        *_environment(tell.environment(evidence)),
+        *_environment(rows.environment(evidence)),
         "",
         "## Validation",
         "",
@@ -60,14 +62,14 @@ def notice(text: str) -> str:
     return f"**{markdown(text)}**"
 
 
-def terms(rows: Rows) -> list[str]:
+def terms(said: Rows) -> list[str]:
     """Return the lines of a table of labels and texts."""
-    return table(["", ""], [[markdown(label), markdown(text)] for label, text in rows])
+    return table(["", ""], [[markdown(label), markdown(text)] for label, text in said])
 
 
 def figures(story: Story) -> list[str]:
     """Return the lines of the table of figures."""
-    rows = [
+    lines = [
         [
             code(case["case"]),
             markdown(tell.figure(case)),
@@ -79,20 +81,20 @@ def figures(story: Story) -> list[str]:
         ]
         for case in story.figures
     ]
-    return table(["Case", "Figure (interval)", "Processes", "Samples", "Of peak", "Power", "Status"], rows)
+    return table(["Case", "Figure (interval)", "Processes", "Samples", "Of peak", "Power", "Status"], lines)
 
 
-def _environment(rows: Rows) -> list[str]:
-    if not rows:
+def _environment(said: Rows) -> list[str]:
+    if not said:
         return ["No variable that is known to influence results was set."]
-    return ["Variables that influence results:", "", *terms(rows)]
+    return ["Variables that influence results:", "", *terms(said)]
 
 
 def _validation(story: Story) -> list[str]:
     if story.evidence.report is None:
         return ["There is no validation in this bundle."]
-    rows = [[f"{finding['status']}", code(finding["code"]), _statement(finding)] for finding in story.findings]
-    return [f"{count(len(rows), 'finding')}, worst first.", "", *table(["Status", "Code", "What was found"], rows)]
+    lines = [[f"{finding['status']}", code(finding["code"]), _statement(finding)] for finding in story.findings]
+    return [f"{count(len(lines), 'finding')}, worst first.", "", *table(["Status", "Code", "What was found"], lines)]
 
 
 def _statement(finding: dict[str, Any]) -> str:
@@ -109,4 +111,4 @@ def _statement(finding: dict[str, Any]) -> str:
 def _benchmarks(story: Story) -> list[str]:
     if story.evidence.results is None:
         return ["There are no benchmarks in this bundle."]
-    return [*figures(story), "", "How it was measured:", "", *terms(tell.method(story.evidence))]
+    return [*figures(story), "", "How it was measured:", "", *terms(rows.method(story.evidence))]

@@ -1,0 +1,31 @@
+"""`bundle` stands on documents and pure functions: it needs neither torch nor an engine nor a network."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = """
+import sys
+for name in ("torch", "docker", "yaml", "invoke", "socket", "ssl", "urllib.request"):
+    sys.modules[name] = None
+from bundle import card, demo, kept, seal, verify
+from tests.bundle import fakes_bundle as fakes
+print(verify.judge(fakes.bundle())["verdict"])
+"""
+
+
+def test_sealing_and_verifying_need_no_torch_no_engine_and_no_network():
+    ran = subprocess.run(
+        [sys.executable, "-c", SCRIPT], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+    )
+
+    assert (ran.stdout, ran.returncode) == ("CONFIRMED\n", 0), ran.stderr
+
+
+def test_importing_verify_does_not_import_what_costs_time():
+    script = "import sys; import bundle.verify; print(sorted({'jsonschema', 'docker', 'numpy'} & set(sys.modules)))"
+
+    ran = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert ran.stdout == "[]\n"
