@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_DIFFERENCES = 1000  # a person reads the first ten; the record should stay small
 SMALL_BYTES = 64 << 10
-_DIGITS = re.compile(rb"[0-9]+|Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec")
+_DIGITS = re.compile(rb"[0-9]+|\s+|Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec")
 
 #: (kind of the schema, fields of a member): the first that differs names the difference.
 KINDS = (
@@ -80,7 +80,7 @@ def _class(path: bytes, one: Node | None, two: Node | None) -> str:
     nodes = [node for node in (one, two) if node and node.member.kind == FILE]
     if any(_begin(node) == b"\x7fELF" for node in nodes):
         return "elf"
-    # Texts that are equal once digits and names of days are gone differ in a time.
+    # Texts that are equal once digits, blanks and names of days and months are gone differ in a time.
     texts = [read(node) for node in nodes if node.member.size <= SMALL_BYTES]
     if len(texts) == 2 and texts[0] != texts[1] and _DIGITS.sub(b"", texts[0]) == _DIGITS.sub(b"", texts[1]):
         return "timestamp"

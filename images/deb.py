@@ -33,16 +33,17 @@ def files(path: Path, folder: Path) -> Iterator[Tar]:
     Raises KitError, naming the .deb, when it is broken, unpacks to more than `MAX_UNPACKED_BYTES`, or is compressed in
     a way that this Python cannot read.
     """
-    try:
-        with path.open("rb") as deb, tempfile.TemporaryFile(dir=folder) as plain:
-            name, data = _data(deb)
+    with tempfile.TemporaryFile(dir=folder) as plain:
+        try:
+            with path.open("rb") as deb:
+                name, data = _data(deb)
             with _unpacker(name, data) as packed:
                 _unpack(packed, plain.fileno())
-            yield Tar(plain.fileno(), 0, os.fstat(plain.fileno()).st_size)
-    except KitError as error:
-        raise KitError(f"{path.name}: {error.message}", error.hint) from error
-    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:  # BadGzipFile is an OSError
-        raise KitError(f"{path.name} cannot be unpacked: {error}", "fetch it again") from error
+        except KitError as error:
+            raise KitError(f"{path.name}: {error.message}", error.hint) from error
+        except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:  # BadGzipFile is an OSError
+            raise KitError(f"{path.name} cannot be unpacked: {error}", "fetch it again") from error
+        yield Tar(plain.fileno(), 0, os.fstat(plain.fileno()).st_size)
 
 
 def _data(deb: IO[bytes]) -> tuple[str, bytes]:

@@ -162,7 +162,8 @@ def _extended(kind: bytes, data: bytes) -> dict[bytes, bytes]:
 
 
 def _verify_checksum(head: bytes, position: int) -> None:
-    if sum(head) - sum(head[148:156]) + 8 * ord(" ") != _number(head[148:156]):
+    said = _text(head[148:156]).strip()
+    if not _OCTAL.fullmatch(said) or sum(head) - sum(head[148:156]) + 8 * ord(" ") != int(said or b"0", 8):
         raise KitError(f"this is not a tar: broken header at byte {position}")
 
 

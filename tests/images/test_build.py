@@ -1,0 +1,312 @@
+import json
+import os
+import tarfile
+from io import BytesIO
+
+import pytest
+
+from images import assemble, record
+from images import build as builder
+from images.endpoint import EngineError
+from pins.fetch import fetch
+from pins.lock import PINS, from_document, load
+from pins.store import Store
+from schema import documents
+from schema.errors import KitError
+from tests.images.fakes_archives import EPOCH, BuildingEngine, Item, deb, folder, image, sha256, tar
+
+DEB = deb([folder("./"), Item("./file", b"x")])
+DIGEST = "sha256:" + "ab" * 32
+
+
+def document(**more):
+    return {
+        "lock_version": "1", "name": "small", "rocm": "5.7.1", "channel": "debian", "pin_sha256": "0" * 64,
+        "source_date_epoch": EPOCH, "platform": "linux/amd64", "base": None, "python": "3.13",
+        "torch": {"version": "2.6.0", "build": "cpu"}, "gfx": [], "components": {}, "host_requirements": {},
+        "environment": {"A": "b"}, "wheels": [],
+        "debs": [
+            {
+                "name": "base-files", "version": "1", "architecture": "all", "sha256": sha256(DEB), "size": len(DEB),
+                "archive": "debian", "path": "pool/main/b/base-files_1_all.deb", "snapshot": "20260101T000000Z",
+                "bootstrap": True,
+            }
+        ],
+    } | more  # fmt: skip
+
+
+def on_base(**more):
+    base = {
+        "repo": "rocm/pytorch", "tag": "t", "digest": DIGEST, "digest_kind": "unknown", "status": "recorded",
+        "sources": ["s"], "recorded": "2026-01-01",
+    }  # fmt: skip
+    return from_document(document(channel="amd", base=base, debs=[], environment={}) | more)
+
+
+LOCK = from_document(document())
+LAYER = [folder("etc"), Item("etc/x", b"1"), Item("var/log/dpkg.log", b"today")]
+
+
+def saved(*extra):
+    return image([tar([*LAYER, *extra])])
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store(tmp_path / "cache")
+    store.part(sha256(DEB)).write_bytes(DEB)
+    store.keep(sha256(DEB))
+    return store
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "out" / "small"
+
+
+def engine_with(tmp_path, *builds, **more):
+    return BuildingEngine(tmp_path, *builds, **more)
+
+
+def left_in(out):
+    return sorted(path.name for path in out.iterdir())
+
+
+def test_a_build_leaves_its_image_its_record_and_nothing_else(store, out, tmp_path):
+    engine = engine_with(tmp_path, saved())
+
+    made = builder.build(LOCK, engine, store, out=out, progress=False)
+
+    documents.check(made, "image-1")
+    assert made == json.loads((out / "image.json").read_text())
+    assert left_in(out) == [".lock", "image.json"]
+    assert list(engine.images) == ["rocm-repro-kit:small"]
+    assert engine.images["rocm-repro-kit:small"]["id"] == made["image_id"] == made["engine_id"]
+    assert (made["lock_sha256"], made["base"], made["built_twice"]) == (LOCK.sha256, None, None)
+    with tarfile.open(fileobj=BytesIO(engine.contexts[0])) as context:
+        assert context.getnames() == ["Dockerfile", "first.tar", "debs/base-files_1_all.deb"]
+        assert b'ENV A="b"\n' in context.extractfile("Dockerfile").read()
+
+
+def test_an_unchanged_lock_builds_nothing(store, out, tmp_path):
+    engine = engine_with(tmp_path, saved())
+    made = builder.build(LOCK, engine, store, out=out, progress=False)
+
+    assert builder.build(LOCK, engine, store, out=out, progress=False) == made
+    assert builder.kept(LOCK, engine, out) == made
+    assert len(engine.contexts) == 1
+
+
+@pytest.mark.parametrize(
+    "fault",
+    ["image gone", "another image", "record broken", "record of another lock", "no record", "force"],
+)
+def test_it_is_built_again_when(store, out, tmp_path, fault):
+    engine = engine_with(tmp_path, saved(), saved())
+    made = builder.build(LOCK, engine, store, out=out, progress=False)
+    path = out / "image.json"
+    if fault == "image gone":
+        engine.images.clear()
+    elif fault == "another image":
+        engine.images["rocm-repro-kit:small"] |= {"diff_ids": ["sha256:" + "0" * 64]}
+    elif fault == "record broken":
+        path.write_text(path.read_text()[:-20])
+    elif fault == "record of another lock":
+        path.write_text(json.dumps(made | {"lock_sha256": "0" * 64}))
+    elif fault == "no record":
+        path.unlink()
+
+    again = builder.build(LOCK, engine, store, out=out, progress=False, force=fault == "force")
+
+    assert len(engine.contexts) == 2
+    assert again["image_id"] == made["image_id"]
+
+
+def test_building_twice_the_same_is_identical(store, out, tmp_path):
+    engine = engine_with(tmp_path, saved(), saved(Item("var/log/other.log", b"later")))
+    umask = os.umask(0o022)
+    os.umask(umask)
+
+    made = builder.check(LOCK, engine, store, out=out, progress=False)
+
+    assert made["built_twice"] == {"identical": True, "differences": []}
+    assert builder.answer(made) == {
+        **{
+            key: made[key] for key in ("image_id", "engine_id", "manifest_digest", "diff_ids", "lock_sha256", "channel")
+        },
+        "built": made["built_at"],
+        "identical": True,
+        "differences": [],
+    }
+    assert builder.exit_code(made) == 0
+    assert record.read(out / "image.json") == made
+    assert left_in(out) == [".lock", "image.json"]
+    assert os.umask(umask) == umask
+    assert list(engine.images) == ["rocm-repro-kit:small"]
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["both built now", "the first recorded earlier"])
+def test_building_twice_differently_names_the_files(store, out, tmp_path, kept):
+    first = saved(Item("x", b"Mon Nov 30 19:15:35 UTC 2026"))
+    engine = engine_with(tmp_path, first, saved(Item("x", b"Tue Dec  1 20:16:36 UTC 2026")))
+    if kept:
+        builder.build(LOCK, engine, store, out=out, progress=False)
+
+    made = builder.check(LOCK, engine, store, out=out, progress=False)
+
+    differences = [{"path": "/x", "kind": "content", "class": "timestamp"}]
+    assert made["built_twice"] == {"identical": False, "differences": differences}
+    assert builder.exit_code(made) == 1
+
+
+def test_another_recipe_makes_another_image_and_no_record(store, out, tmp_path):
+    engine = engine_with(tmp_path, saved(), saved(Item("x", b"")), saved(Item("x", b"1")))
+    made = builder.build(LOCK, engine, store, out=out, progress=False)
+    recipe = tmp_path / "Dockerfile"
+    recipe.write_text("FROM scratch\nRUN date > /x\n")
+
+    other = builder.check(LOCK, engine, store, out=out, dockerfile=recipe, progress=False)
+
+    assert other["reference"] == "rocm-repro-kit:small-custom"
+    assert [one["path"] for one in other["built_twice"]["differences"]] == ["/x"]
+    assert record.read(out / "image.json") == made
+    assert engine.images["rocm-repro-kit:small"]["id"] == made["engine_id"]
+    assert b"RUN date > /x" in engine.contexts[1]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [EngineError("the engine died", "start it"), KeyboardInterrupt(), saved()[:3000]],
+    ids=["engine", "Ctrl-C", "archive cut off"],
+)
+def test_a_build_that_ends_early_leaves_nothing_and_the_next_succeeds(store, out, tmp_path, fault):
+    engine = engine_with(tmp_path, fault, saved())
+
+    with pytest.raises((KitError, KeyboardInterrupt)):
+        builder.build(LOCK, engine, store, out=out, progress=False)
+    assert left_in(out) == [".lock"]
+    assert engine.images == {}
+
+    assert builder.build(LOCK, engine, store, out=out, progress=False)["name"] == "small"
+
+
+def test_what_a_killed_build_left_is_removed(store, out, tmp_path):
+    (out / ".tmp-dead" / "deep").mkdir(parents=True)
+    (out / ".tmp-file").write_bytes(b"x")
+
+    builder.build(LOCK, engine_with(tmp_path, saved()), store, out=out, progress=False)
+
+    assert left_in(out) == [".lock", "image.json"]
+
+
+def test_an_engine_that_made_something_else_of_the_archive_is_caught(store, out, tmp_path):
+    engine = engine_with(tmp_path, saved())
+    load_it = engine.load
+    engine.load = lambda data, reference="": load_it(data, reference) | {"id": "sha256:" + "0" * 64}
+
+    with pytest.raises(KitError, match="the engine calls the image sha256:000"):
+        builder.build(LOCK, engine, store, out=out, progress=False)
+    assert not (out / "image.json").exists()
+
+
+def test_an_unresolved_hash_is_refused(store, out, tmp_path):
+    lock = from_document(document(debs=[LOCK.debs[0] | {"sha256": None}]))
+
+    with pytest.raises(KitError, match="does not know the sha256 of base-files"):
+        builder.build(lock, engine_with(tmp_path), store, out=out, progress=False)
+
+
+def test_a_missing_input_is_named(out, tmp_path):
+    with pytest.raises(KitError, match="base-files 1 is not in the store"):
+        builder.build(LOCK, engine_with(tmp_path), Store(tmp_path / "empty"), out=out, progress=False)
+
+
+BASE_IMAGE = {"id": "sha256:" + "cd" * 32, "diff_ids": ["sha256:" + "ef" * 32], "config": {}, "size": 5, "tags": []}
+
+
+def test_a_base_to_which_nothing_is_added_is_the_image(store, out, tmp_path):
+    engine = engine_with(tmp_path, images={f"rocm/pytorch@{DIGEST}": BASE_IMAGE | {"digests": []}})
+
+    made = builder.check(on_base(), engine, store, out=out, progress=False)
+
+    documents.check(made, "image-1")
+    assert (made["image_id"], made["engine_id"], made["manifest_digest"]) == (
+        BASE_IMAGE["id"],
+        BASE_IMAGE["id"],
+        DIGEST,
+    )
+    assert made["base"]["reference"] == made["reference"] == f"rocm/pytorch@{DIGEST}"
+    assert engine.contexts == []
+    assert builder.exit_code(made) == 0
+
+
+def test_a_base_that_no_registry_gives_is_named_by_digest(store, out, tmp_path):
+    with pytest.raises(KitError, match=DIGEST):
+        builder.build(on_base(), engine_with(tmp_path), store, out=out, progress=False)
+
+
+def test_an_environment_on_a_base_is_built_on_it_and_the_base_is_not_sent_again(store, out, tmp_path):
+    base_layer = tar([folder("base"), Item("base/file", b"b")])
+    base = BASE_IMAGE | {"diff_ids": [f"sha256:{sha256(base_layer)}"], "digests": []}
+    engine = engine_with(tmp_path, image([base_layer]), images={f"rocm/pytorch@{DIGEST}": base})
+
+    with pytest.raises(KitError, match="no file 'blobs"):  # the fake opens the archive, which lacks the base's layer
+        builder.build(on_base(environment={"A": "1"}), engine, store, out=out, progress=False)
+    assert f'FROM rocm/pytorch@{DIGEST}\nARG SOURCE_DATE_EPOCH={EPOCH}\nENV A="1"\n'.encode() in engine.contexts[0]
+
+
+def test_packages_on_a_base_are_refused(store, out, tmp_path):
+    engine = engine_with(tmp_path, images={f"rocm/pytorch@{DIGEST}": BASE_IMAGE | {"digests": []}})
+
+    with pytest.raises(KitError, match="adds packages to a base image"):
+        builder.build(on_base(debs=LOCK.debs), engine, store, out=out, progress=False)
+
+
+def test_dry_run_tells_inputs_sizes_and_steps(store, out):
+    plan = builder.plan(LOCK, store, out)
+
+    assert plan["inputs"] == {"files": 1, "bytes": len(DEB), "missing_files": 0, "missing_bytes": 0}
+    assert plan["disk"]["work_free_bytes"] > 0
+    assert "1 files" in builder.describe(plan)
+    assert f"pull rocm/pytorch@{DIGEST}" in builder.describe(builder.plan(on_base(), store, out))
+    assert not out.exists()
+
+
+# With the real engine ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def minimal():
+    """The minimal system of the committed lock, and a store with its packages."""
+    whole = load(PINS / "debian13-hip5.7-torch2.6cpu.lock.yaml")
+    debs = [item for item in whole.debs if item["bootstrap"]]
+    lock = from_document(whole.document | {"name": "kit-test-minimal", "debs": debs})
+    store = Store()
+    try:
+        fetch(lock, store, progress=False)
+    except KitError as error:
+        pytest.skip(f"the packages of the minimal system cannot be had: {error.message}")
+    return lock, store
+
+
+@pytest.mark.engine
+def test_a_minimal_debian_is_built_twice_to_the_same_bits_and_a_date_is_caught(engine, minimal, tmp_path):
+    lock, store = minimal
+    recipe = tmp_path / "Dockerfile"
+    recipe.write_text(assemble.DOCKERFILE.read_text() + "RUN date +%s%N > /x\n")
+    try:
+        made = builder.build(lock, engine, store, out=tmp_path / "out", progress=False)
+        other = builder.check(lock, engine, store, out=tmp_path / "out", dockerfile=recipe, progress=False)
+
+        assert engine.image(made["reference"])["id"] == made["engine_id"]
+        assert other["built_twice"] == {
+            "identical": False,
+            "differences": [{"path": "/x", "kind": "content", "class": "timestamp"}],
+        }
+        assert builder.exit_code(other) == 1
+        assert builder.kept(lock, engine, tmp_path / "out") == made
+        left = [tag for found in engine.api.images() for tag in found.get("RepoTags") or [] if ":kit-test" in tag]
+        assert sorted(left) == ["rocm-repro-kit:kit-test-minimal", "rocm-repro-kit:kit-test-minimal-custom"]
+    finally:
+        for suffix in ("", "-custom"):
+            engine.remove(assemble.reference(lock) + suffix, force=True)

@@ -1,0 +1,295 @@
+import io
+import json
+import os
+import random
+import shutil
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from images import archive, compare
+from images.canonical import rewrite
+from schema.errors import KitError
+from tests.conftest import context
+from tests.images.fakes_archives import EPOCH, FORMS, Item, folder, image, link, sha256, symlink, tar
+
+CAPABILITY = {"SCHILY.xattr.security.capability": "\x01\0\0\x02\x00\x20\0\0\0\0\0\0\0\0\0\0\0\0\0\0"}
+BELOW = [
+    folder("etc"),
+    Item("etc/machine-id", b"0123456789abcdef\n"),
+    Item("etc/shadow", b"root:*:20500:0:99999:7:::\nold:*:100:0:::::\n", mode=0o640, gid=42),
+    Item("etc/resolv.conf", b"nameserver 10.0.0.1\n"),
+    folder("gone"),
+    Item("gone/in", b"x"),
+    folder("turned"),
+    Item("turned/in", b"x"),
+    Item("was-file", b"x"),
+    folder("var"),
+    folder("var/log"),
+    folder("var/log/apt"),
+    Item("var/log/apt/history.log", b"Start-Date: today"),
+    folder("run"),
+    folder("run/lock"),
+    folder("tmp", mode=0o1777),
+    Item("tmp/left", b"x"),
+]
+ABOVE = [
+    Item(".wh.gone"),
+    Item("turned", b"a file now"),
+    folder("was-file"),
+    Item("was-file/in", b"y"),
+    folder("new"),
+    Item("new/.wh..wh..opq"),
+    Item("new/z-first", b"shared", mtime=EPOCH + 99),
+    link("new/a-second", "new/z-first"),
+    Item("new/tool", b"\x7fELF", mode=0o4755, pax=CAPABILITY),
+    Item("new/pipe", kind="fifo"),
+    Item("new/sparse", bytes(100_000)),
+    Item("new/before-1970", b"", mtime=-86400.5),
+    Item("new/" + "long" * 50, b"l"),
+    Item("new/\N{SNOWMAN} \N{GREEK SMALL LETTER ALPHA}", b"u"),
+    Item("new/not-utf8-\udcff", b"b"),
+    symlink("new/link", "../etc/machine-id"),
+]
+
+
+@pytest.fixture
+def rewritten(tmp_path):
+    """Rewrite the image of some layers; return (identity, {name: TarInfo} of our layer, {name: data})."""
+
+    def do(layers, form="legacy", *, base=0, config=None, name="x", **more):
+        tars = [layer if isinstance(layer, bytes) else tar(layer) for layer in layers]
+        source, target = tmp_path / f"{name}-saved.tar", tmp_path / f"{name}.tar"
+        source.write_bytes(image(tars, form, config))
+        diff_ids = [f"sha256:{sha256(data)}" for data in tars[:base]]
+        identity = rewrite(source, target, epoch=EPOCH, reference="kit:test", base=diff_ids, **more)
+        infos, data = read_layer(target, identity.diff_ids[-1])
+        return identity, infos, data
+
+    return do
+
+
+def read_layer(path, digest):
+    with tarfile.open(path) as outer:
+        layer = outer.extractfile("blobs/sha256/" + digest.removeprefix("sha256:")).read()
+    assert f"sha256:{sha256(layer)}" == digest
+    with tarfile.open(fileobj=io.BytesIO(layer), errors="surrogateescape") as inner:
+        infos = inner.getmembers()
+        assert [os.fsencode(i.name) for i in infos] == sorted(os.fsencode(i.name) for i in infos)
+        return {i.name: i for i in infos}, {i.name: inner.extractfile(i).read() for i in infos if i.isreg()}
+
+
+def test_a_nasty_tree_comes_out_merged_sorted_and_normal(rewritten):
+    identity, infos, data = rewritten([BELOW, ABOVE])
+
+    assert set(infos) == {
+        *("etc", "etc/machine-id", "etc/shadow", "turned", "was-file", "was-file/in"),
+        *("var", "var/log", "var/log/apt", "run", "tmp", "new", "new/a-second", "new/z-first", "new/tool", "new/pipe"),
+        *("new/sparse", "new/before-1970", "new/" + "long" * 50, "new/\N{SNOWMAN} \N{GREEK SMALL LETTER ALPHA}"),
+        *("new/not-utf8-\udcff", "new/link"),
+    }
+    assert data["etc/machine-id"] == b""
+    assert data["etc/shadow"] == b"root:*:19675:0:99999:7:::\nold:*:100:0:::::\n"
+    assert data["new/a-second"] == b"shared", "the first path in order holds the data"
+    assert (infos["new/z-first"].type, infos["new/z-first"].linkname) == (tarfile.LNKTYPE, "new/a-second")
+    assert infos["new/tool"].mode == 0o4755
+    assert {key: value for key, value in infos["new/tool"].pax_headers.items() if key in CAPABILITY} == CAPABILITY
+    assert infos["new/pipe"].isfifo()
+    assert infos["new/before-1970"].mtime == -86401
+    assert max(info.mtime for info in infos.values()) == EPOCH
+    assert {(info.uname, info.gname) for info in infos.values()} == {("", "")}
+    assert infos["etc/shadow"].gid == 42
+    assert len(identity.diff_ids) == 1
+    assert identity.entries == len(infos)
+
+
+def test_a_layer_above_a_base_holds_the_least_that_differs(rewritten):
+    again = [folder("etc", mtime=EPOCH + 5), Item("etc/machine-id", b"other id\n"), folder("new"), Item("new/x", b"x")]
+    base = [*BELOW, Item("new", b"a file that a directory replaces")]
+
+    identity, infos, _ = rewritten([base, [Item(".wh.gone"), Item("turned", b"a file now"), *again]], base=1)
+
+    # Unchanged: etc (a directory's time does not count), machine-id (equal once empty), everything not mentioned.
+    assert set(infos) == {".wh.gone", "turned", "new", "new/x"}
+    assert identity.diff_ids[0] == f"sha256:{sha256(tar(base))}"
+
+
+def test_no_whiteout_lies_below_what_is_no_directory_any_more(rewritten):
+    _, infos, _ = rewritten([BELOW, [Item("turned", b"file")]], base=1)
+
+    assert set(infos) == {"turned"}
+
+
+def test_without_base_the_archive_lacks_its_layers_and_the_identity_is_the_same(rewritten, tmp_path):
+    full, _, _ = rewritten([BELOW, ABOVE], base=1, name="full")
+    lean, _, _ = rewritten([BELOW, ABOVE], base=1, name="lean", with_base=False)
+
+    assert lean == full
+    with tarfile.open(tmp_path / "lean.tar") as file:
+        assert "blobs/sha256/" + full.diff_ids[0].removeprefix("sha256:") not in file.getnames()
+
+
+@pytest.mark.parametrize("base", [0, 1], ids=["all layers", "above a base"])
+def test_every_form_of_archive_gives_the_same_identity(rewritten, base):
+    identities = {rewritten([BELOW, ABOVE], form, base=base, name=form.replace(" ", "-"))[0].image_id for form in FORMS}
+
+    assert len(identities) == 1
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_order_of_members_does_not_matter(rewritten, seed):
+    shuffled = [random.Random(seed).sample(layer, len(layer)) for layer in (BELOW, ABOVE)]
+
+    assert rewritten(shuffled, name="shuffled")[0] == rewritten([BELOW, ABOVE])[0]
+
+
+def test_the_tar_format_the_layering_and_later_times_do_not_matter(rewritten):
+    later = [Item(**{**vars(item), "mtime": EPOCH + 1000}) if item.mtime == EPOCH + 99 else item for item in ABOVE]
+    split = [
+        tar(BELOW, tarfile.GNU_FORMAT),
+        tar([Item("etc/gone-again", b"x")]),
+        tar([Item("etc/.wh.gone-again"), *later]),
+    ]
+
+    assert rewritten(split, name="split")[0] == rewritten([BELOW, ABOVE])[0]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"data": b"sharee"}, {"mode": 0o600}, {"uid": 1}, {"mtime": EPOCH - 1}, {"pax": CAPABILITY}],
+    ids=["content", "mode", "owner", "time", "extended attribute"],
+)
+def test_whatever_is_part_of_a_file_is_part_of_the_identity(rewritten, change):
+    changed = [Item(**{**vars(item), **change}) if item.name == "new/z-first" else item for item in ABOVE]
+
+    assert rewritten([BELOW, changed], name="changed")[0].image_id != rewritten([BELOW, ABOVE])[0].image_id
+
+
+def test_rewriting_what_was_rewritten_changes_nothing(rewritten, tmp_path):
+    first, _, _ = rewritten([BELOW, ABOVE])
+
+    again = rewrite(tmp_path / "x.tar", tmp_path / "again.tar", epoch=EPOCH, reference="kit:test")
+
+    assert again == first
+    assert (tmp_path / "again.tar").read_bytes() == (tmp_path / "x.tar").read_bytes()
+
+
+def test_the_configuration_keeps_what_a_container_needs_and_nothing_else(rewritten, tmp_path):
+    settings = {
+        "Hostname": "0ab1", "User": "", "Env": ["B=2", "A=1"], "Cmd": None, "WorkingDir": "/", "Entrypoint": ["/e"],
+        "Labels": {"io.buildah.version": "1.28", "who": "me"}, "ArgsEscaped": True, "OnBuild": None,
+    }  # fmt: skip
+    identity, _, _ = rewritten([BELOW], config=settings)
+
+    with tarfile.open(tmp_path / "x.tar") as file:
+        config = json.load(file.extractfile("blobs/sha256/" + identity.image_id.removeprefix("sha256:")))
+    assert config == {
+        "architecture": "amd64",
+        "config": {"Entrypoint": ["/e"], "Env": ["B=2", "A=1"], "Labels": {"who": "me"}},
+        "created": "2023-11-14T22:13:20Z",
+        "history": [{"created": "2023-11-14T22:13:20Z", "created_by": "rocm-repro-kit"}],
+        "os": "linux",
+        "rootfs": {"type": "layers", "diff_ids": identity.diff_ids},
+    }
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (image([tar([Item("../../etc/cron.d/x", b"x")])]), "leaves its root"),
+        (image([tar([Item("/abs", b"x")])]), "leaves its root"),
+        (image([tar([link("x", "nothing")])]), "hard link to nothing"),
+        (image([tar([Item("etc/shadow", bytes(2 << 20))])]), "not what its name says"),
+        (image([b"\x28\xb5\x2f\xfd" + bytes(600)]), "zstd"),
+        (image([tar(BELOW)])[:5000], "cut off"),
+        (tar([Item("manifest.json", b"[]")]), "0 images, not one"),
+        (tar([Item("manifest.json", b'[{"Config":"c","Layers":["l"]}]')]), "no file 'c'"),
+        (tar([Item("manifest.json", b'[{"Config":"c","Layers":7}]')]), "Layers is not a list"),
+        (tar([Item("manifest.json", b'[{"Config":"../c","Layers":[]}]')]), "leaves its root"),
+        (tar([Item("manifest.json", b"not json")]), "not strict JSON"),
+        (tar([symlink("manifest.json", "manifest.json")]), "no file 'manifest.json'"),
+        (tar([Item("other", b"")]), "no file 'index.json'"),
+        (tar([Item("manifest.json", bytes(9 << 20))]), "bytes"),
+        (b"", "no file"),
+        (b"rubbish" * 1000, "not a tar"),
+    ],
+)
+def test_hostile_and_broken_archives_are_refused(data, message, tmp_path):
+    (tmp_path / "saved.tar").write_bytes(data)
+
+    with pytest.raises(KitError, match=message):
+        rewrite(tmp_path / "saved.tar", tmp_path / "out.tar", epoch=EPOCH, reference="kit:test")
+    assert not (tmp_path / "out.tar").exists()
+
+
+def test_a_gzipped_layer_must_be_what_its_digest_says(tmp_path):
+    data = bytearray(image([tar(BELOW)], "oci gzipped"))
+    data[512 + 4] ^= 1  # a time in the gzip header: the digest of the blob changes, what it unpacks to does not
+    good, bad = bytes(data), bytes(data).replace(sha256(tar(BELOW)).encode(), b"0" * 64)
+    for content, fine in ((good, True), (bad, False)):
+        (tmp_path / "saved.tar").write_bytes(content)
+        if fine:
+            rewrite(tmp_path / "saved.tar", tmp_path / "out.tar", epoch=EPOCH, reference="kit:test")
+        else:
+            with pytest.raises(KitError, match="the image's configuration says"):
+                rewrite(tmp_path / "saved.tar", tmp_path / "out.tar", epoch=EPOCH, reference="kit:test")
+
+
+def test_a_bomb_is_defused(tmp_path, monkeypatch):
+    monkeypatch.setattr("images.archive.MAX_LAYER_BYTES", 1 << 20)
+    (tmp_path / "saved.tar").write_bytes(image([tar([Item("zeros", bytes(20 << 20))])], "oci gzipped"))
+
+    with pytest.raises(KitError, match="unpacks to more than"):
+        rewrite(tmp_path / "saved.tar", tmp_path / "out.tar", epoch=EPOCH, reference="kit:test")
+
+
+def test_an_image_that_does_not_stand_on_its_base_is_refused(tmp_path):
+    (tmp_path / "saved.tar").write_bytes(image([tar(BELOW)]))
+
+    with pytest.raises(KitError, match="does not stand on its base"):
+        rewrite(tmp_path / "saved.tar", tmp_path / "out.tar", epoch=EPOCH, reference="x:y", base=["sha256:" + "0" * 64])
+
+
+def test_a_full_disk_is_said(tmp_path):
+    (tmp_path / "saved.tar").write_bytes(image([tar(BELOW)]))
+    with pytest.raises(KitError, match="No space left"):
+        rewrite(tmp_path / "saved.tar", Path("/dev/full"), epoch=EPOCH, reference="x:y")
+
+
+NASTY = b"""
+RUN mkdir -p /a/old /b /hard && echo 1 > /a/old/x && echo 2 > /a/y && echo data > /hard/z && ln /hard/z /hard/c
+RUN rm -r /a/old && rm /a/y && echo file > /a/old && rm -r /b && echo file > /b
+RUN rm /b && mkdir /b && echo new > /b/x && mkfifo /b/pipe && dd if=/dev/zero of=/b/sparse bs=1 count=0 seek=1000000 \
+ && touch -d 1960-01-01 /b/before-1970 && chmod 4755 /hard/z && mkdir -p /var/log /tmp && date > /var/log/x.log \
+ && date > /tmp/x && echo > "/b/long-$(printf '%0200d' 7)" && echo > "/b/$(printf '\\342\\230\\203')" && chown 7:9 /b/x
+"""
+
+
+@pytest.mark.engine
+def test_an_image_of_a_real_engine_is_rewritten_loaded_and_the_same_but_for_what_is_dropped(engine, busybox, tmp_path):
+    recipe = b"FROM rocm-repro-kit-test:busybox\nADD cap.tar /cap/\n" + NASTY.lstrip()
+    files = {"cap.tar": tar([Item("tool", b"x", mode=0o755, pax=CAPABILITY)])}
+    built = engine.build(context(recipe, files), tag="rocm-repro-kit-test:nasty", nocache=True)
+    canonical = "rocm-repro-kit-test:canonical"
+    try:
+        engine.save(built, tmp_path / "saved.tar")
+        identity = rewrite(tmp_path / "saved.tar", tmp_path / "new.tar", epoch=EPOCH, reference=canonical)
+        base = engine.image(busybox)["diff_ids"]
+        above = rewrite(tmp_path / "saved.tar", tmp_path / "above.tar", epoch=EPOCH, reference=canonical, base=base)
+        for made, name in ((identity, "new.tar"), (above, "above.tar")):
+            loaded = engine.load(tmp_path / name, canonical)
+            assert loaded["id"] in {made.image_id, made.manifest_digest}
+            assert loaded["diff_ids"] == made.diff_ids
+            engine.save(canonical, tmp_path / "back.tar")
+            found = compare.compare(tmp_path / "saved.tar", tmp_path / "back.tar")
+            differences = {(one["path"], one["kind"]) for one in found if one["kind"] not in {"mtime", "config"}}
+            assert differences == {("/tmp/x", "missing"), ("/var/log/x.log", "missing")}
+        assert above.diff_ids[:-1] == base
+        assert rewrite(tmp_path / "back.tar", tmp_path / "b.tar", epoch=EPOCH, reference=canonical, base=base) == above
+        with archive.opened(tmp_path / "new.tar") as image_again:
+            assert len(image_again.layers) == 1
+    finally:
+        engine.remove("rocm-repro-kit-test:nasty", force=True)
+        engine.remove(canonical, force=True)
+        shutil.rmtree(tmp_path, ignore_errors=True)

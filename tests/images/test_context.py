@@ -1,0 +1,68 @@
+import io
+import tarfile
+
+import pytest
+
+from images.context import Context, dockerfile
+from schema.errors import KitError
+
+
+@pytest.fixture
+def entries(tmp_path):
+    file = tmp_path / "owned by whom?"
+    file.write_bytes(b"y" * (3 << 20))
+    file.chmod(0o600)
+    return [("Dockerfile", b"FROM x\n"), ("full block", bytes(512)), ("debs/y.deb", file), ("empty", b"")]
+
+
+def test_it_is_a_plain_tar_whoever_owns_the_files(entries):
+    with tarfile.open(fileobj=io.BytesIO(Context(entries, 7).read())) as file:
+        found = [(info.name, info.mode, info.uid, info.mtime, file.extractfile(info).read()) for info in file]
+
+    assert found == [
+        ("Dockerfile", 0o644, 0, 7, b"FROM x\n"),
+        ("full block", 0o644, 0, 7, bytes(512)),
+        ("debs/y.deb", 0o644, 0, 7, b"y" * (3 << 20)),
+        ("empty", 0o644, 0, 7, b""),
+    ]
+
+
+def test_pieces_are_never_empty_since_that_would_end_the_transfer(entries):
+    pieces = list(Context(entries, 7))
+
+    assert all(pieces)
+    assert b"".join(pieces) == Context(entries, 7).read()
+
+
+def test_reading_in_small_steps_then_in_pieces_gives_all(entries):
+    context = Context(entries, 7)
+    begin = context.read(700)
+
+    assert begin + b"".join(context) == Context(entries, 7).read()
+
+
+def test_a_file_that_shrinks_while_it_is_sent_is_an_error(entries, tmp_path):
+    context = iter(Context(entries, 7))
+    next(context)
+    while len(next(context)) < 1 << 20:
+        pass
+    (tmp_path / "owned by whom?").write_bytes(b"")
+
+    with pytest.raises(KitError, match="became shorter"):
+        list(context)
+
+
+def test_every_stage_knows_the_epoch_and_the_environment():
+    text = dockerfile("# c\nFROM a AS b\nRUN x\n from scratch\n", 7, {"B": 'say "$HOME\\"', "A": "1"})
+
+    settings = 'ARG SOURCE_DATE_EPOCH=7\nENV A="1"\nENV B="say \\"\\$HOME\\\\\\""\n'
+    assert text == f"# c\nFROM a AS b\n{settings}RUN x\n from scratch\n{settings}"
+
+
+@pytest.mark.parametrize(
+    ("text", "environment", "message"),
+    [("RUN x\n", {}, "no FROM"), ("FROM x\n", {"A": "1\nRUN evil"}, "line break in A")],
+)
+def test_what_a_dockerfile_cannot_hold_is_refused(text, environment, message):
+    with pytest.raises(KitError, match=message):
+        dockerfile(text, 7, environment)
