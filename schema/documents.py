@@ -109,7 +109,10 @@ def read_json(path: Path, limit: int = 256 << 20) -> Any:
 
 
 def parse_json(data: bytes, where: str) -> Any:
-    """Return the parsed JSON; duplicate keys, NaN, numbers that overflow and bad UTF-8 are refused."""
+    """Return the parsed JSON; duplicate keys, NaN, numbers that overflow and bad UTF-8 are refused.
+
+    Integers of more than 15 digits become doubles, which is what they are in JSON.
+    """
 
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(items)
@@ -123,11 +126,21 @@ def parse_json(data: bytes, where: str) -> Any:
             raise ValueError(f"the number {text[:40]} is out of range")
         return value
 
+    def integer(text: str) -> float:
+        # JSON's numbers are doubles, and RFC 8785 writes 6.5e20 as digits: that must read back as the same double.
+        return int(text) if len(text) <= 15 else number(text)
+
     def constant(text: str) -> Any:
         raise ValueError(f"{text} is not a number in JSON")
 
     try:
-        return json.loads(data.decode("utf-8"), object_pairs_hook=pairs, parse_float=number, parse_constant=constant)
+        return json.loads(
+            data.decode("utf-8"),
+            object_pairs_hook=pairs,
+            parse_float=number,
+            parse_int=integer,
+            parse_constant=constant,
+        )
     except (ValueError, RecursionError) as error:
         raise KitError(f"{where} is not strict JSON: {str(error)[:160]}") from error
 

@@ -10,6 +10,7 @@ from schema.errors import KitError
         pytest.param(b'{"a":1,"a":2}', id="a key twice"),
         pytest.param(b'{"a":NaN}', id="not a number"),
         pytest.param(b'{"a":1e999}', id="a number out of range"),
+        pytest.param(b'{"a":1' + b"0" * 400 + b"}", id="an integer out of range"),
         pytest.param(b'{"a":"\xff"}', id="bytes that are not UTF-8"),
         pytest.param(b"[" * 100_000, id="nesting without end"),
         pytest.param(b'{"a":', id="half a document"),
@@ -69,3 +70,8 @@ def test_every_pattern_is_anchored_at_both_ends():
     for path in documents.FOLDER.glob("*.schema.json"):
         for pattern in patterns(documents.load_schema(path.name.removesuffix(".schema.json"))):
             assert (pattern[0], pattern[-1]) == ("^", "$"), path.name
+
+
+@pytest.mark.parametrize("value", [6.6803446918e20, 1e15, 123456789012345, 2**53 - 1, -1e20, 0.1, 0, -1])
+def test_a_number_written_canonically_reads_back_as_the_same_number(value):
+    assert documents.parse_json(canon.dumps([value]), "here") == [value]
