@@ -56,14 +56,20 @@ def quantity(value: float | None, unit: str) -> str:
 
 def interval(value: float | None, low: float | None, high: float | None, unit: str) -> str:
     """Return a value with its interval: `687.3 TFLOP/s (684.0 to 690.5)`; without one, the value says so."""
+    middle, ends = headline(value, low, high, unit)
+    return f"{middle} ({ends})" if ends else middle
+
+
+def headline(value: float | None, low: float | None, high: float | None, unit: str) -> tuple[str, str]:
+    """Return a value and, apart, its interval: `687.3 TFLOP/s`, `684.0 to 690.5`."""
     if value is None:
-        return UNKNOWN
+        return UNKNOWN, ""
     if low is None or high is None:
-        return f"{quantity(value, unit)} (one process: no interval)"
+        return quantity(value, unit), "one process: no interval"
     factor, shown = scale(value, unit)
     precision = (high - low) / 2 / factor
-    middle, ends = number(value / factor, precision), [number(end / factor, precision) for end in (low, high)]
-    return f"{middle} {shown} ({ends[0]} to {ends[1]})"
+    middle, first, last = (number(item / factor, precision) for item in (value, low, high))
+    return f"{middle} {shown}", f"{first} to {last}"
 
 
 def share(value: float | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from bundle.format import visible
 from schema import documents
 from schema.errors import KitError
 
@@ -29,7 +30,7 @@ class Ledger:
 
     def contradict(self, what: str, seen: Any, expected: Any) -> None:
         """Say that something does not hold."""
-        self.contradicted.append({"what": what, "seen": shown(seen), "expected": shown(expected)})
+        self.contradicted.append({"what": visible(what), "seen": shown(seen), "expected": shown(expected)})
 
     def equal(self, what: str, seen: Any, expected: Any, confirmed: str = "") -> bool:
         """Compare; confirm with the given words, or contradict."""
@@ -41,7 +42,11 @@ class Ledger:
 
     def skip(self, what: str, reason: str) -> None:
         """Say what was not checked, and why."""
-        self.not_checked.append({"what": what, "reason": reason})
+        self.not_checked.append({"what": visible(what), "reason": shown(reason)})
+
+    def miss(self, what: str, reason: str) -> None:
+        """Say what the bundle itself does not know, and why."""
+        self.unknown.append({"what": visible(what), "reason": shown(reason)})
 
     def verdict(self, levels: dict[str, str], *, bundle_hash: str | None, gpu_result: bool | None) -> dict[str, Any]:
         """Return the verdict-1 document; `levels` has the verdict of each level that was gone into."""
@@ -65,10 +70,10 @@ class Ledger:
 
 
 def shown(value: Any) -> Any:
-    """Return a value short enough to be read in a verdict."""
+    """Return a value short enough to be read in a verdict; a stranger's text on one line, with nothing hidden in it."""
     if isinstance(value, KitError):
         value = value.message
     if isinstance(value, (bool, int, float)) or value is None:
         return value
-    text = str(value)
+    text = visible(str(value))
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}… ({len(text)} characters)"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bundle import rows
 from bundle import story as tell
 from bundle.chart import charts, precision
-from bundle.format import count, plain
+from bundle.format import count, headline, plain
 from bundle.layout import NOT_A_GPU_RESULT
 from bundle.markup import Html, join, tag
 
@@ -134,6 +134,7 @@ def _statement(finding: dict[str, Any]) -> list[Html]:
 def _figures(story: Story) -> Html:
     if story.evidence.results is None:
         return _section("Benchmarks", tag("p", "There are no benchmarks in this bundle."))
+    odd = tell.remarks(story)
     return _section(
         "Benchmarks",
         charts(story.figures),
@@ -145,21 +146,25 @@ def _figures(story: Story) -> Html:
             [_case(case) for case in story.figures],
             "figures",
         ),
+        join(tag("h3", "What is odd about some of them"), _terms(odd)) if odd else None,
         tag("h3", "How it was measured"),
         _terms(rows.method(story.evidence)),
     )
 
 
 def _case(case: dict[str, Any]) -> Html:
+    value, ends = headline(case["value"], case["low"], case["high"], case["unit"])
+    if case["value"] is None:
+        value = tell.figure(case)  # which says why
     return tag(
         "tr",
         tag("td", tag("code", case["case"]), tag("div", plain(case["title"]), class_="soft")),
-        tag("td", tag("b", tell.figure(case))),
+        tag("td", tag("b", value), tag("div", ends, class_="soft") if ends else None),
         tag("td", str(case["processes"]), data_label="processes", class_="short"),
         tag("td", f"{case['samples']:,}", data_label="samples", class_="short"),
         tag("td", tell.peak(case), data_label="of datasheet peak", class_="short"),
         tag("td", tell.power(case), data_label="power", class_="short"),
-        tag("td", tell.status(case), data_label="status"),
+        tag("td", case["status"], data_label="status", class_="short"),
     )
 
 

@@ -77,7 +77,7 @@ def figures(story: Story) -> list[str]:
             f"{case['samples']:,}",
             tell.peak(case),
             tell.power(case),
-            markdown(tell.status(case)),
+            case["status"],
         ]
         for case in story.figures
     ]
@@ -111,4 +111,6 @@ def _statement(finding: dict[str, Any]) -> str:
 def _benchmarks(story: Story) -> list[str]:
     if story.evidence.results is None:
         return ["There are no benchmarks in this bundle."]
-    return [*figures(story), "", "How it was measured:", "", *terms(rows.method(story.evidence))]
+    odd = tell.remarks(story)
+    remarks = ["", "What is odd about some of them:", "", *terms(odd)] if odd else []
+    return [*figures(story), *remarks, "", "How it was measured:", "", *terms(rows.method(story.evidence))]

@@ -81,11 +81,13 @@ def power(case: dict[str, Any]) -> str:
     return quantity(case["power_w"], "W") if case["power_w"] is not None else "-"
 
 
-def status(case: dict[str, Any]) -> str:
-    """Return the status with its first reason; its processes mostly say the like."""
-    first, *more = [plain(reason) for reason in case["reasons"]] or [""]
-    rest = f" (and {count(len(more), 'reason')} more)" if more else ""
-    return f"{case['status']}: {first}{rest}" if first else str(case["status"])
+def remarks(story: Story) -> rows.Rows:
+    """Return each case that is not simply ok, with its status and every reason that its processes gave."""
+    return [
+        (case["case"], f"{case['status']}: {'; '.join(plain(reason) for reason in case['reasons'])}")
+        for case in story.figures
+        if case["reasons"]
+    ]
 
 
 def validation_line(story: Story) -> str:

@@ -100,6 +100,8 @@ def _files(files: Mapping[str, bytes], manifest: dict[str, Any], ledger: Ledger)
         ledger.contradict(path, "missing", "a file")
     for path in sorted(files.keys() - listed.keys() - {layout.MANIFEST}):
         ledger.contradict(path, "a file", "nothing: the manifest does not list it")
+    for path in sorted(path for path in listed if not layout.fits(path)):
+        ledger.contradict(path, "a path", "one that may stand in a bundle")
     for path in sorted(listed.keys() & files.keys()):
         item, data = listed[path], files[path]
         if (
@@ -187,14 +189,9 @@ def _missing(evidence: Evidence, ledger: Ledger) -> None:
         ledger.skip("benchmarks", "the bundle has none: it holds a validation alone")
     for run in evidence.results.processes if evidence.results else []:
         if run["status"] not in tell.MEASURED_NAMES:
-            ledger.unknown.append(
-                {
-                    "what": f"{run['case']}, process {run['process']}",
-                    "reason": f"{run['status']}: {run['reason']}"[:300],
-                }
-            )
+            ledger.miss(f"{run['case']}, process {run['process']}", f"{run['status']}: {run['reason']}")
     if evidence.start["host"]["driver"] is None:
-        ledger.unknown.append({"what": "GPU driver", "reason": "none was seen"})
+        ledger.miss("GPU driver", "none was seen")
 
 
 def _image(

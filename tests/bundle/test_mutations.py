@@ -1,12 +1,14 @@
 """Random changes to a bundle: each is refused. `KIT_MUTATIONS=10000` makes more of them."""
 
 import io
+import json
 import os
 import random
 
 import pytest
 
-from bundle import archive, layout, verify
+from bundle import archive, layout, streams, verify
+from schema import documents
 from schema.errors import KitError
 from tests.bundle import fakes_bundle as fakes
 
@@ -94,3 +96,47 @@ def test_a_random_change_whose_digests_are_made_to_fit_ends_in_a_verdict_not_a_c
             verdicts.add(verify.judge(fakes.sealed_again(files))["verdict"])
 
     assert "CONTRADICTED" in verdicts
+
+
+ODD = [
+    None, True, -1, 0, 1.5, -0.0, 1e308, 5e-324, 2**53 + 1, 10**400, "", "\ud800", "\x00\x1b[2J\u202e", "x" * 5000,
+    "-", "../../etc/passwd", "2026-11-30T12:00:00Z\n", [], [[]], {}, {"unknown": "x"}, {"a": {"b": [None]}},
+]  # fmt: skip
+
+
+def places(value, path=()):
+    """Yield the path to every value inside a JSON document."""
+    yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield from places(item, (*path, key))
+
+
+def put(document, path, value):
+    """Return a copy of the document with another value at the path."""
+    copy = json.loads(json.dumps(document))
+    at = copy
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = value
+    return copy
+
+
+@pytest.mark.parametrize("which", [layout.REPORT, layout.SAMPLES, layout.SUMMARY, layout.MANIFEST])
+def test_an_odd_value_in_any_place_of_any_record_ends_in_a_verdict_not_a_crash(good, which):
+    rng = random.Random(which)
+    data = b"".join(streams.unpack(good[which])) if which == layout.SAMPLES else good[which]
+    lines = [json.loads(line) for line in data.splitlines()]
+    for number, line in enumerate(lines):
+        if line.get("kind") == "sample" and number > 2:
+            continue
+        for path in places(line):
+            if not path:
+                continue
+            for odd in rng.sample(ODD, min(len(ODD), 1 + COUNT // 1000)):
+                changed_lines = [*lines[:number], put(line, path, odd), *lines[number + 1 :]]
+                text = "".join(json.dumps(item) + "\n" for item in changed_lines).encode()
+                files = good | {which: streams.pack(text) if which == layout.SAMPLES else text}
+                verdict = verify.judge(files if which == layout.MANIFEST else fakes.sealed_again(files))
+                documents.check(verdict, "verdict-1")
+                json.dumps(verdict, ensure_ascii=False).encode()
