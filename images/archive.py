@@ -40,15 +40,16 @@ class Saved:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Saved]:
+def opened(path: Path, *, skip: int = 0) -> Iterator[Saved]:
     """Open the archive of exactly one image; gzipped layers are unpacked beside it, into files without a name.
 
-    Raises KitError when it is no such archive, or a layer is not what its digest says.
+    The lowest `skip` layers are left out: the archive need not have them. Raises KitError when it is no such archive,
+    or a layer is not what its digest says.
     """
     fds: list[int] = []
     try:
         fds.append(os.open(path, os.O_RDONLY))
-        yield _Archive(fds[0], path.parent, fds).saved()
+        yield _Archive(fds[0], path.parent, fds).saved(skip)
     except OSError as error:
         raise KitError(f"cannot read {path.name}: {error.strerror}") from error
     finally:
@@ -65,15 +66,15 @@ class _Archive:
         self.fds = fds  # whoever opened us closes these
         self.members = {member.name: member for member in scan(Tar(fd, 0, os.fstat(fd).st_size))}
 
-    def saved(self) -> Saved:
+    def saved(self, skip: int) -> Saved:
         config_name, layer_names = self._from_manifest() if b"manifest.json" in self.members else self._from_index()
         config = _field(self._document(config_name), dict, "the image's configuration")
         rootfs = _field(config.get("rootfs"), dict, "rootfs")
         diff_ids = [_field(digest, str, "diff_ids") for digest in _field(rootfs.get("diff_ids"), list, "diff_ids")]
         if len(diff_ids) != len(layer_names) or len(diff_ids) > MAX_LAYERS:
             raise KitError(f"the archive has {len(layer_names)} layers and {len(diff_ids)} digests of layers")
-        layers = [self._layer(name, digest) for name, digest in zip(layer_names, diff_ids, strict=True)]
-        return Saved(config, layers, diff_ids)
+        named = list(zip(layer_names, diff_ids, strict=True))[skip:]
+        return Saved(config, [self._layer(name, digest) for name, digest in named], diff_ids[skip:])
 
     def _from_manifest(self) -> tuple[str, list[str]]:
         """Return the names of the configuration and the layers from Docker's manifest.json."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from images import base, canonical, context, rootfs
+from images import base, canonical, context, leftovers, rootfs
 from pins.progress import Progress
 from schema.errors import KitError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from images.canonical import Identity
     from images.engine import Engine
@@ -25,6 +25,33 @@ PIECE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
+class Job:
+    """What is to be built, by which engine, from where, by which recipe; `out` is the lock's folder."""
+
+    lock: Lock
+    engine: Engine
+    store: Store
+    out: Path
+    dockerfile: Path
+    say: Progress
+
+    @property
+    def own(self) -> bool:
+        """Say whether the recipe is ours: only then is the image the lock's."""
+        return self.dockerfile == DOCKERFILE
+
+    @property
+    def reference(self) -> str:
+        """Name that the image gets in the engine: the lock's, unless another recipe made it."""
+        return f"{REPOSITORY}:{self.lock.name[:100]}" + ("" if self.own else "-custom")
+
+    @property
+    def builds(self) -> bool:
+        """Say whether anything is built at all: a base to which nothing is added is the image itself."""
+        return bool(not self.lock.base or self.lock.debs or self.lock.wheels or self.lock.document["environment"])
+
+
+@dataclass(frozen=True)
 class Made:
     """What a build made: an identity, and the archive that has it."""
 
@@ -32,64 +59,33 @@ class Made:
     archive: Path
 
 
-def needed(lock: Lock) -> bool:
-    """Say whether anything is built at all: a base to which nothing is added is the image itself."""
-    return bool(not lock.base or lock.debs or lock.wheels or lock.document["environment"])
-
-
-def reference(lock: Lock, dockerfile: Path = DOCKERFILE) -> str:
-    """Return the name that the image gets in the engine: the lock's, unless another recipe made it."""
-    return f"{REPOSITORY}:{lock.name[:100]}" + ("" if dockerfile == DOCKERFILE else "-custom")
-
-
-def assemble(
-    lock: Lock,
-    engine: Engine,
-    store: Store,
-    folder: Path,
-    *,
-    dockerfile: Path,
-    again: bool = False,
-    say: Progress,
-    below: dict[str, Any] | None = None,
-) -> Made:
-    """Build the lock without any cache and write its canonical archive into `folder`.
+def assemble(job: Job, folder: Path, *, again: bool = False, below: dict[str, Any] | None = None) -> Made:
+    """Build without any cache and write the canonical archive into `folder`.
 
     `below` is the base as pulled (`base` of an image record). The engine's own image is removed again, as is what an
     earlier build may have left. Raises KitError when an input is missing or a step fails.
     """
-    entries = _context(lock, store, folder, dockerfile)
-    built = f"{REPOSITORY}:{lock.name[:100]}-{'again' if again else 'building'}"
-    with _removed(engine, built):
-        seen: set[str] = set()
-
-        def follow(line: str) -> None:
-            """Count each package twice, unpacked and set up; some of the first are installed once more with all."""
-            step = " ".join(line.split(" ")[:2] if line.startswith("Unpacking ") else line.split(" ")[:3])
-            if line.startswith(("Unpacking ", "Setting up ")) and step not in seen:
-                seen.add(step)
-                steps.advance()
-
-        with Progress("dpkg", 2 * len(lock.debs), unit="steps", shown=say.shown) as steps:
-            engine.build(
-                cast("IO[bytes]", context.Context(entries, lock.epoch)),
+    entries = _context(job, folder)
+    saved, archive = folder / "saved.tar", folder / "image.tar"
+    with _removed(job, f"{REPOSITORY}:{job.lock.name[:100]}-{'again' if again else 'building'}") as built:
+        with Progress("dpkg", 2 * len(job.lock.debs), unit="steps", shown=job.say.shown) as steps:
+            job.engine.build(
+                cast("IO[bytes]", context.Context(entries, job.lock.epoch)),
                 tag=built,
                 nocache=True,
                 base=below["reference"] if below else "",
-                on_log=follow,
+                on_log=_packages(steps),
             )
-        saved = folder / "saved.tar"
-        with Progress("save", unit="B", shown=say.shown) as bytes_saved, saved.open("wb") as file:
-            for piece in engine.save(built):
+        with Progress("save", unit="B", shown=job.say.shown) as bytes_saved, saved.open("wb") as file:
+            for piece in job.engine.save(built):
                 file.write(piece)
                 bytes_saved.advance(len(piece))
-    archive = folder / "image.tar"
-    with Progress("rewrite", unit="B", shown=say.shown) as bytes_written:
+    with Progress("rewrite", unit="B", shown=job.say.shown) as bytes_written:
         identity = canonical.rewrite(
             saved,
             archive,
-            epoch=lock.epoch,
-            reference=reference(lock, dockerfile),
+            epoch=job.lock.epoch,
+            reference=job.reference,
             base=below["diff_ids"] if below else (),
             with_base=below is None,  # the engine has it: it was built on it
             advance=bytes_written.advance,
@@ -98,28 +94,46 @@ def assemble(
     return Made(identity, archive)
 
 
-def load(engine: Engine, made: Made, name: str, say: Progress) -> dict[str, Any]:
-    """Load the archive, which calls the image `name`, and return the engine's image."""
-    with Progress("load", made.archive.stat().st_size, unit="B", shown=say.shown) as loaded:
-        return engine.load(_pieces(made.archive, loaded), name)
+def _packages(steps: Progress) -> Callable[[str], None]:
+    """Return what counts each package twice, unpacked and set up; the first few are installed once more with all."""
+    seen: set[str] = set()
+
+    def follow(line: str) -> None:
+        words = line.split(" ")
+        step = " ".join(words[: 2 if words[0] == "Unpacking" else 3])
+        if line.startswith(("Unpacking ", "Setting up ")) and step not in seen:
+            seen.add(step)
+            steps.advance()
+
+    return follow
 
 
-def _context(lock: Lock, store: Store, folder: Path, dockerfile: Path) -> list[tuple[str, bytes | Path]]:
+def load(job: Job, made: Made) -> dict[str, Any]:
+    """Load the archive and return the engine's image; KitError when the engine made something else of it."""
+    with Progress("load", made.archive.stat().st_size, unit="B", shown=job.say.shown) as loaded:
+        image = job.engine.load(_pieces(made.archive, loaded), job.reference)
+    identity = made.identity
+    if image["id"] not in {identity.image_id, identity.manifest_digest} or image["diff_ids"] != identity.diff_ids:
+        raise KitError(f"the engine calls the image {image['id']}, and it is {identity.image_id}", "./kit doctor")
+    return image
+
+
+def _context(job: Job, folder: Path) -> list[tuple[str, bytes | Path]]:
     """Return the entries of the build context: the Dockerfile, the first layer, every package in the lock's order."""
+    lock = job.lock
     if lock.wheels or (lock.base and lock.debs):
         raise KitError(
             f"{lock.name} adds packages to a base image, which this version cannot build",
             "use a lock whose base is the whole image, or one made of Debian packages alone",
         )
-    debs = [(item, _input(store, item)) for item in lock.debs]
-    text = f"FROM {base.reference(lock.base)}\n" if lock.base else _read(dockerfile)
-    text = context.dockerfile(text, lock.epoch, lock.document["environment"])
+    debs = [(item, _input(job.store, item)) for item in lock.debs]
+    text = f"FROM {base.reference(lock.base)}\n" if lock.base else _read(job.dockerfile)
+    text = context.dockerfile(text, lock.epoch, lock.document["environment"], leftovers.label(job.out))
     entries: list[tuple[str, bytes | Path]] = [("Dockerfile", text.encode())]
     if debs:
         first = folder / "first.tar"
-        rootfs.write_first_layer(
-            [(item["name"], path) for item, path in debs if item["bootstrap"]], first, epoch=lock.epoch
-        )
+        bootstrap = [(item["name"], path) for item, path in debs if item["bootstrap"]]
+        rootfs.write_first_layer(bootstrap, first, epoch=lock.epoch)
         entries.append(("first.tar", first))
         entries += [(f"debs/{item['path'].rpartition('/')[2]}", path) for item, path in debs]
     return entries
@@ -149,10 +163,15 @@ def _pieces(path: Path, progress: Progress) -> Iterable[bytes]:
 
 
 @contextmanager
-def _removed(engine: Engine, name: str) -> Iterator[None]:
-    """See to it that the engine has no image of this name, neither before nor after."""
-    engine.remove(name, force=True)
+def _removed(job: Job, name: str) -> Iterator[str]:
+    """Yield the name for an image that is here only meanwhile: neither it nor its steps are there before or after."""
+
+    def clear() -> None:
+        job.engine.remove(name, force=True)
+        leftovers.clear(job.engine, job.out)
+
+    clear()
     try:
-        yield
+        yield name
     finally:
-        engine.remove(name, force=True)
+        clear()

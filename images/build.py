@@ -8,11 +8,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from images import assemble, base, compare, record, workplace
-from images.assemble import DOCKERFILE, Made
+from images.assemble import DOCKERFILE, Job, Made
 from images.plan import describe, plan
 from images.record import answer, exit_code, kept
 from pins.progress import Progress
-from schema.errors import KitError
 from schema.stream import now
 
 if TYPE_CHECKING:
@@ -41,18 +40,14 @@ def build(
     With another `dockerfile` the image is not the lock's: it is made under a name of its own, and no record is kept.
     Raises KitError when the lock is unresolved, an input is missing, a step fails, or the engine has another image.
     """
-    own = dockerfile == DOCKERFILE
-    say = Progress("build", shown=progress)
-    with workplace.held(out, say.note):
-        found = kept(lock, engine, out) if own and not force else None
+    job = Job(lock, engine, store, out, dockerfile, Progress("build", shown=progress))
+    with workplace.held(out, job.say.note):
+        found = kept(lock, engine, out) if job.own and not force else None
         if found:
             return found
         with workplace.temporary(out) as folder:
-            image, _ = _make(lock, engine, store, folder, dockerfile=dockerfile, say=say)
-        if own:
-            record.write(image, out / record.NAME)
-        _warn(image, say)
-        return image
+            image, _ = _make(job, folder)
+        return _finish(job, image)
 
 
 def check(
@@ -63,46 +58,33 @@ def check(
     The second build has no record, no image and no layer of the first to lean on, another time, host name, folder and
     umask. The first is the recorded one where that holds. A base by digest is not built, so nothing is compared.
     """
-    own = dockerfile == DOCKERFILE
-    say = Progress("build", shown=progress)
-    with workplace.held(out, say.note), workplace.temporary(out) as folder:
-        image, first = (kept(lock, engine, out) if own else None), None
+    job = Job(lock, engine, store, out, dockerfile, Progress("build", shown=progress))
+    with workplace.held(out, job.say.note), workplace.temporary(out) as folder:
+        image, first = (kept(lock, engine, out) if job.own else None), None
         if not image:
-            image, first = _make(lock, engine, store, folder, dockerfile=dockerfile, say=say)
-        if not assemble.needed(lock):
-            return image
+            image, first = _make(job, folder)
+        if not job.builds:
+            return _finish(job, image)
+        job.say.note("building a second time")
         with workplace.temporary(folder) as elsewhere, _umask(0o077):
-            say.note("building a second time")
-            second = assemble.assemble(lock, engine, store, elsewhere, dockerfile=dockerfile, again=True, say=say)
-            differences: list[dict[str, str]] = []
+            second = assemble.assemble(job, elsewhere, again=True, below=image["base"])
             identical = _identity(second) == {key: image[key] for key in record.IDENTITY}
-            if not identical:
-                differences = compare.compare(first or _saved(engine, image, folder), second.archive)
-        image = image | {"built_twice": {"identical": identical, "differences": differences}}
-        if own:
-            record.write(image, out / record.NAME)
-        _warn(image, say)
-        return image
+            differences = [] if identical else _compare(job, image, first or _saved(job, image, folder), second)
+        return _finish(job, image | {"built_twice": {"identical": identical, "differences": differences}})
 
 
-def _make(
-    lock: Lock, engine: Engine, store: Store, folder: Path, *, dockerfile: Path, say: Progress
-) -> tuple[dict[str, Any], Path | None]:
+def _make(job: Job, folder: Path) -> tuple[dict[str, Any], Path | None]:
     """Make the image, load it, and return its record and archive; no archive where the base is the image."""
-    started = time.monotonic()
-    below = base.pulled(lock.base, engine, say) if lock.base else None
-    if below and not assemble.needed(lock):
+    lock, engine, started = job.lock, job.engine, time.monotonic()
+    below = base.pulled(lock.base, engine, job.say) if lock.base else None
+    if below and not job.builds:
         return base.record(lock, engine, below, seconds=time.monotonic() - started), None
-    made = assemble.assemble(lock, engine, store, folder, dockerfile=dockerfile, say=say, below=below)
-    reference = assemble.reference(lock, dockerfile)
-    loaded = assemble.load(engine, made, reference, say)
-    identity = made.identity
-    if loaded["id"] not in {identity.image_id, identity.manifest_digest} or loaded["diff_ids"] != identity.diff_ids:
-        raise KitError(f"the engine calls the image {loaded['id']}, and it is {identity.image_id}", "./kit doctor")
+    made = assemble.assemble(job, folder, below=below)
+    loaded = assemble.load(job, made)
     image = {
         "schema": "image-1",
         "name": lock.name,
-        "reference": reference,
+        "reference": job.reference,
         "channel": lock.channel,
         "lock_sha256": lock.sha256,
         "platform": "linux/amd64",
@@ -117,21 +99,29 @@ def _make(
     return image, made.archive
 
 
+def _finish(job: Job, image: dict[str, Any]) -> dict[str, Any]:
+    """Keep the record, unless the recipe was another, and say aloud when the image is not the committed one."""
+    if job.own:
+        record.write(image, job.out / record.NAME)
+        for found in record.unexpected(image):
+            job.say.note(f"NOT the image committed in {found['path']}: {found['field']} {found['built']}")
+    return image
+
+
 def _identity(made: Made) -> dict[str, Any]:
     return {key: getattr(made.identity, key) for key in record.IDENTITY}
 
 
-def _saved(engine: Engine, image: dict[str, Any], folder: Path) -> Path:
+def _compare(job: Job, image: dict[str, Any], first: Path, second: Made) -> list[dict[str, str]]:
+    job.say.note("the two builds differ: comparing file by file")
+    return compare.compare(first, second.archive, skip=len(image["base"]["diff_ids"]) if image["base"] else 0)
+
+
+def _saved(job: Job, image: dict[str, Any], folder: Path) -> Path:
     """Return an archive of the image as the engine has it, to compare with."""
     path = folder / "kept.tar"
-    for _ in engine.save(image["engine_id"], path):
-        pass
+    job.engine.save(image["engine_id"], path)
     return path
-
-
-def _warn(image: dict[str, Any], say: Progress) -> None:
-    for found in record.unexpected(image):
-        say.note(f"NOT the image committed in {found['path']}: {found['field']} {found['built']}")
 
 
 @contextmanager

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 KEPT_CONFIG = (
     "Cmd", "Entrypoint", "Env", "ExposedPorts", "Labels", "StopSignal", "User", "Volumes", "WorkingDir",
 )  # fmt: skip
+STEP_LABEL = "rocm-repro-kit.building"  # marks what a build makes on its way
+DROPPED_LABELS = frozenset({STEP_LABEL, "io.buildah.version"})
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 CONFIG = "application/vnd.oci.image.config.v1+json"
 LAYER = "application/vnd.oci.image.layer.v1.tar"
@@ -174,7 +176,7 @@ def configuration(config: dict[str, Any], blobs: Sequence[Descriptor], epoch: in
     kept = {key: settings[key] for key in KEPT_CONFIG if settings.get(key)}
     if kept.get("WorkingDir") == "/":  # newer engines write the default down
         del kept["WorkingDir"]
-    labels = {key: value for key, value in kept.pop("Labels", {}).items() if key != "io.buildah.version"}
+    labels = {key: value for key, value in kept.pop("Labels", {}).items() if key not in DROPPED_LABELS}
     if labels:
         kept["Labels"] = labels
     return {

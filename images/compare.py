@@ -37,10 +37,13 @@ PLACES = (
 )
 
 
-def compare(first: Path, second: Path) -> list[dict[str, str]]:
-    """Return the differences (schema image-1, `comparison`) between the images in two archives, sorted by path."""
+def compare(first: Path, second: Path, *, skip: int = 0) -> list[dict[str, str]]:
+    """Return the differences (schema image-1, `comparison`) between the images in two archives, sorted by path.
+
+    The lowest `skip` layers, a base that both stand on, are not looked at.
+    """
     with ExitStack() as stack:
-        images = [stack.enter_context(archive.opened(path)) for path in (first, second)]
+        images = [stack.enter_context(archive.opened(path, skip=skip)) for path in (first, second)]
         trees: list[Tree] = [{}, {}]
         for tree, image in zip(trees, images, strict=True):
             for layer in image.layers:

@@ -21,8 +21,8 @@ PIECE_BYTES = 1 << 20
 _FROM = re.compile(r"^\s*FROM\s", re.IGNORECASE)
 
 
-def dockerfile(text: str, epoch: int, environment: Mapping[str, str]) -> str:
-    """Return a Dockerfile in which every stage knows the epoch and the lock's environment.
+def dockerfile(text: str, epoch: int, environment: Mapping[str, str], label: str) -> str:
+    """Return a Dockerfile in which every stage carries the label, the epoch and the lock's environment.
 
     Raises KitError when there is no FROM line, or a value that a Dockerfile cannot hold.
     """
@@ -30,6 +30,7 @@ def dockerfile(text: str, epoch: int, environment: Mapping[str, str]) -> str:
     for line in text.splitlines():
         lines.append(line)
         if _FROM.match(line):
+            lines.append(f"LABEL {label}")
             lines.append(f"ARG SOURCE_DATE_EPOCH={epoch}")
             lines += [f"ENV {name}={_quoted(name, value)}" for name, value in sorted(environment.items())]
     if len(lines) == len(text.splitlines()):

@@ -178,7 +178,8 @@ def test_rewriting_what_was_rewritten_changes_nothing(rewritten, tmp_path):
 def test_the_configuration_keeps_what_a_container_needs_and_nothing_else(rewritten, tmp_path):
     settings = {
         "Hostname": "0ab1", "User": "", "Env": ["B=2", "A=1"], "Cmd": None, "WorkingDir": "/", "Entrypoint": ["/e"],
-        "Labels": {"io.buildah.version": "1.28", "who": "me"}, "ArgsEscaped": True, "OnBuild": None,
+        "Labels": {"io.buildah.version": "1.28", "rocm-repro-kit.building": "x", "who": "me"},
+        "ArgsEscaped": True, "OnBuild": None,
     }  # fmt: skip
     identity, _, _ = rewritten([BELOW], config=settings)
 

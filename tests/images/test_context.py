@@ -53,9 +53,9 @@ def test_a_file_that_shrinks_while_it_is_sent_is_an_error(entries, tmp_path):
 
 
 def test_every_stage_knows_the_epoch_and_the_environment():
-    text = dockerfile("# c\nFROM a AS b\nRUN x\n from scratch\n", 7, {"B": 'say "$HOME\\"', "A": "1"})
+    text = dockerfile("# c\nFROM a AS b\nRUN x\n from scratch\n", 7, {"B": 'say "$HOME\\"', "A": "1"}, "l=x")
 
-    settings = 'ARG SOURCE_DATE_EPOCH=7\nENV A="1"\nENV B="say \\"\\$HOME\\\\\\""\n'
+    settings = 'LABEL l=x\nARG SOURCE_DATE_EPOCH=7\nENV A="1"\nENV B="say \\"\\$HOME\\\\\\""\n'
     assert text == f"# c\nFROM a AS b\n{settings}RUN x\n from scratch\n{settings}"
 
 
@@ -65,4 +65,4 @@ def test_every_stage_knows_the_epoch_and_the_environment():
 )
 def test_what_a_dockerfile_cannot_hold_is_refused(text, environment, message):
     with pytest.raises(KitError, match=message):
-        dockerfile(text, 7, environment)
+        dockerfile(text, 7, environment, "l=x")

@@ -1,0 +1,28 @@
+"""Forget no image that a build made on its way: one that breaks off leaves its steps in the engine.
+
+Each step carries a label, so that they are found again even when the build was killed. The label is no part of the
+image: `canonical` leaves it out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from images.canonical import STEP_LABEL
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from images.engine import Engine
+
+
+def label(out: Path) -> str:
+    """Return the label of builds for the folder `out`, where only one builds at a time: nobody else's are touched."""
+    return f"{STEP_LABEL}={hashlib.sha256(str(out.absolute()).encode()).hexdigest()[:16]}"
+
+
+def clear(engine: Engine, out: Path) -> None:
+    """Remove the nameless images of builds for `out`. A step still in flight goes before the next build."""
+    with engine.door("remove what a build left behind"):
+        engine.slow.prune_images(filters={"dangling": ["true"], "label": [label(out)]})
