@@ -253,12 +253,9 @@ def test_an_environment_on_a_base_is_built_on_it_and_the_base_is_not_sent_again(
 
     with pytest.raises(KitError, match="no file 'blobs"):  # the fake opens the archive, which lacks the base's layer
         builder.build(on_base(environment={"A": "1"}), engine, store, out=out, progress=False)
-    assert (
     label = leftovers.label(out)
     begin = f'FROM rocm/pytorch@{DIGEST}\nLABEL {label}\nARG SOURCE_DATE_EPOCH={EPOCH}\nENV A="1"\n'
     assert begin.encode() in engine.contexts[0]
-        in engine.contexts[0]
-    )
 
 
 def test_packages_on_a_base_are_refused(store, out, tmp_path):
