@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 TICK_S = 0.2  # how often deadlines and signals are looked at
 STACKS_S = 1.0  # time for a hanging process to write its stacks
+KEPT_LINES = 60
 LAST_LINES = 6
+STACK = "(most recent call first)"  # how faulthandler heads a stack: what is interesting comes next
 LINE_LIMIT = 200  # characters of each last line
 #: A sample waits no longer than this for a sensor reading that covers it.
 PATIENCE_S = 0.5
@@ -182,7 +184,7 @@ class Watch:
         self, child: Fresh, on_record: Callable[[dict[str, Any]], None], on_tick: Callable[[], None], deadline_s: float
     ) -> None:
         self.child, self.on_record, self.on_tick, self.deadline_s = child, on_record, on_tick, deadline_s
-        self.tail: deque[str] = deque(maxlen=LAST_LINES)
+        self.tail: deque[str] = deque(maxlen=KEPT_LINES)
         self.phase = "start"
         self.due = time.monotonic() + deadline_s
         self.noise = child.process.stdout.fileno()  # type: ignore[union-attr]
@@ -251,7 +253,8 @@ def _record(line: bytes) -> dict[str, Any] | None:
 
 def reason_of(ended: Ended, deadline_s: float) -> tuple[str, str]:
     """Return the status and the reason for a case whose process ended without a record of it."""
-    said = "; last lines: " + " | ".join(clean(line) for line in ended.last_lines) if ended.last_lines else ""
+    lines = [clean(line) for line in telling(ended.last_lines)]
+    said = "; last lines: " + " | ".join(lines) if lines else ""
     where = f"during {ended.phase}"
     if ended.stopped_by:
         return "killed", f"{ended.stopped_by} ended the run {where}"
@@ -264,12 +267,20 @@ def reason_of(ended: Ended, deadline_s: float) -> tuple[str, str]:
     return "failed", f"exit code {ended.code} {where}{said}"
 
 
+def telling(lines: list[str]) -> list[str]:
+    """Return the lines that tell most: the last ones, or those around the head of the first stack."""
+    heads = [number for number, line in enumerate(lines) if STACK in line]
+    if not heads:
+        return lines[-LAST_LINES:]
+    return lines[max(0, heads[0] - LAST_LINES // 2) : heads[0] + LAST_LINES // 2 + 1]
+
+
 def clean(line: str) -> str:
     """Return a line without what names the machine: its host name, its user, and folders in front of files."""
     names = [socket.gethostname(), os.environ.get("USER", ""), os.environ.get("HOME", "").strip("/")]
     for name in filter(lambda name: len(name) > 3, names):
         line = line.replace(name, "...")
-    return re.sub(r"(?:/[\w.+-]+)+/(?=[\w.+-]+)", "", line)[:LINE_LIMIT]
+    return re.sub(r"(?:/[\w.+-]+)+/(?=[\w.+-]+)", "", line).strip()[:LINE_LIMIT]
 
 
 def ask(job: dict[str, Any], signals: Signals, deadline_s: float) -> dict[str, Any]:

@@ -63,10 +63,10 @@ class EventClock:
 
     name = "event"
 
-    def __init__(self) -> None:
-        import torch
-
-        self.cuda = torch.cuda
+    def __init__(self, cuda: Any = None) -> None:
+        if cuda is None:
+            from torch import cuda
+        self.cuda = cuda
         self.facts: dict[str, Any] = {"timing": "events on the stream, queue kept full"}
         self.resolution_s, overhead_s = self._resolution()
         # Stored, never subtracted: a correction would be a guess about how it overlaps with real work.

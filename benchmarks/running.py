@@ -136,8 +136,8 @@ def run(
             child.close()
         relay.flush(wait=False)
         left = [place for place in group if place not in relay.done]
-        if left and not signals.name:
-            # The first one without a record is the one that hung or crashed; those after it go on in a fresh process.
+        if left:
+            # The first one without a record is the one that ended it; those after it go on in a fresh process.
             status, reason = reason_of(ended, protocol["deadline_s"])
             relay.write_process(_unmeasured(order, left[0], status, reason, sampler))
             if left[1:]:

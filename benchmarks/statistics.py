@@ -143,25 +143,33 @@ def drift(times: Sequence[float], values: Sequence[float], threshold: float = 0.
     half = count // 2
     if half < 1:
         return Drift(0.0, 0.0, 0.0, flagged=False)
-    centre = median(values)
     relative = median(values[count - half :]) / median(values[:half]) - 1
-    size = max(math.ceil(count / MAX_BLOCKS), math.ceil(2 * autocorrelation_time(values)), 1)
+    size = math.ceil(count / MAX_BLOCKS)
+    slopes = _slopes(times, values, size)
+    if slopes:
+        # A trend looks like correlation, which would make the blocks too long to see the trend: take it out first.
+        trend = median(slopes)
+        rest = [value - trend * at for at, value in zip(times, values)]
+        size = max(size, math.ceil(2 * autocorrelation_time(rest)))
+        slopes = _slopes(times, values, size)
     blocks = count // size
-    if blocks < MIN_BLOCKS:
-        return Drift(relative, -math.inf, math.inf, flagged=False)
-    at = [math.fsum(times[i * size : (i + 1) * size]) / size for i in range(blocks)]
-    level = [median(values[i * size : (i + 1) * size]) for i in range(blocks)]
-    slopes = sorted(
-        (level[j] - level[i]) / (at[j] - at[i]) for i in range(blocks) for j in range(i + 1, blocks) if at[j] > at[i]
-    )
-    if not slopes:
+    if blocks < MIN_BLOCKS or not slopes:
         return Drift(relative, -math.inf, math.inf, flagged=False)
     reach = Z_95 * math.sqrt(blocks * (blocks - 1) * (2 * blocks + 5) / 18)
     first = max(0, math.floor((len(slopes) - reach) / 2))
     last = min(len(slopes) - 1, math.ceil((len(slopes) + reach) / 2))
-    scale = (times[-1] - times[0]) / 2 / centre
+    scale = (times[-1] - times[0]) / 2 / median(values)
     low, high = slopes[first] * scale, slopes[last] * scale
     return Drift(relative, low, high, flagged=abs(relative) > threshold and (low > 0 or high < 0))
+
+
+def _slopes(times: Sequence[float], values: Sequence[float], size: int) -> list[float]:
+    """Return the slopes between all pairs of medians of consecutive blocks of `size`, sorted."""
+    blocks = len(values) // size
+    at = [math.fsum(times[i * size : (i + 1) * size]) / size for i in range(blocks)]
+    level = [median(values[i * size : (i + 1) * size]) for i in range(blocks)]
+    pairs = ((i, j) for i in range(blocks) for j in range(i + 1, blocks) if at[j] > at[i])
+    return sorted((level[j] - level[i]) / (at[j] - at[i]) for i, j in pairs)
 
 
 def geometric_mean(values: Sequence[float]) -> float:

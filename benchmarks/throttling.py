@@ -70,7 +70,8 @@ class Tagger:
         """Return why this process counts as throttled, with shares; None when it does not."""
         if not self.samples or self.tagged < SHARE * self.samples:
             return None
-        shares = ", ".join(f"{name} ({count / self.samples:.0%})" for name, count in self.reasons.most_common())
+        ranked = sorted(self.reasons.items(), key=lambda item: (-item[1], item[0]))
+        shares = ", ".join(f"{name} ({count / self.samples:.0%})" for name, count in ranked)
         mostly = set(self.reasons) == {"power cap"} and self.tagged > self.samples / 2
         at_cap = " It ran at its power cap: this is its sustained rate." if mostly else ""
         return f"held back in {self.tagged} of {self.samples} samples: {shares}.{at_cap}"

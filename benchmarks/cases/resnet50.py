@@ -13,7 +13,6 @@ UNIT = "items/s"
 #: bf16 and fp16 run under autocast, as a user's model would; the weights stay in float32.
 VARIANTS = {
     "fp32.b1": {"dtype": "fp32", "batch": 1},
-    "fp32.b32": {"dtype": "fp32", "batch": 32},
     "bf16.b1": {"dtype": "bf16", "batch": 1},
     "bf16.b32": {"dtype": "bf16", "batch": 32},
     "fp32.b256": {"dtype": "fp32", "batch": 256},

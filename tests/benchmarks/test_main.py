@@ -1,0 +1,179 @@
+"""The command line: a valid stream whatever happens, and messages instead of tracebacks."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from schema import stream
+from schema.documents import problems, validator
+from tests.benchmarks import fakes_benchmarks as fakes
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def start(*argv, **options):
+    return subprocess.Popen(
+        [sys.executable, "-m", "benchmarks", *argv],
+        cwd=ROOT,
+        env=fakes.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def run(*argv):
+    process = start(*argv)
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+def valid(out):
+    """Return the records of a whole stream that follows the schema."""
+    records = list(stream.read(out.splitlines()))
+    wrong = [problems(record, validator("results-1")) for record in records]
+    assert [problem for problem in wrong if problem] == []
+    return records
+
+
+def test_a_users_own_case_is_measured_and_its_file_is_in_the_protocol():
+    code, out, err = run("--case", str(fakes.ODD), "--only", "odd_cases.fine")
+
+    records = valid(out)
+    (item,) = records[0]["protocol"]["cases"]
+    assert code == 0, err
+    assert item["file_sha256"] == fakes.digest()
+    assert item["title"] == "Cases that go wrong in every way a process can, without torch"
+    assert records[0]["protocol"]["suite"] == "custom"
+    assert [record["status"] for record in fakes.processes(records)].count("failed") == 0
+
+
+def test_a_failed_case_ends_1_with_a_whole_stream():
+    code, out, _ = run("--case", str(fakes.ODD), "--only", "odd_cases.wrong")
+
+    assert code == 1
+    assert {record["status"] for record in fakes.processes(valid(out))} == {"invalid"}
+
+
+def test_nothing_but_unsupported_ends_2():
+    code, out, _ = run("--case", str(fakes.ODD), "--only", "odd_cases.unsupported")
+
+    assert code == 2
+    assert {record["status"] for record in fakes.processes(valid(out))} == {"unsupported"}
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_leaves_a_valid_stream_with_what_was_measured(sent):
+    process = start(
+        "--case", str(fakes.ODD), "--only", "odd_cases.fine", "--only", "odd_cases.slow", "--suite", "quick"
+    )
+    first = []
+    while not any('"kind":"sample"' in line for line in first):
+        first.append(process.stdout.readline())
+    process.send_signal(sent)
+    rest, err = process.communicate(timeout=60)
+
+    records = valid("".join(first) + rest)
+    ended = [(record["status"], record["reason"]) for record in fakes.processes(records)]
+    assert process.returncode == 1
+    assert [status for status, _ in ended].count("killed") >= 5
+    assert ("killed", f"{sent.name} ended the run during sampling") in ended
+    assert [record for record in records if record["kind"] == "sample"]
+    assert "Traceback" not in err
+
+
+def test_children_die_with_a_parent_that_is_killed():
+    process = start("--case", str(fakes.ODD), "--only", "odd_cases.slow", "--suite", "quick", start_new_session=True)
+    while '"kind":"sample"' not in process.stdout.readline():
+        pass
+    mine = children_of(process.pid)
+    process.kill()
+    process.communicate(timeout=60)
+
+    until = time.monotonic() + 10
+    while time.monotonic() < until and any(alive(pid) for pid in mine):
+        time.sleep(0.1)
+    assert len(mine) >= 1
+    assert [pid for pid in mine if alive(pid)] == []
+
+
+def children_of(pid):
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid:
+            found.append(int(path.parent.name))
+    return found
+
+
+def alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--only", "matmul.bf17"], "no case matmul.bf17 in this suite"),
+        (["--case", "nowhere.py"], "cannot read the case nowhere.py: No such file or directory"),
+        (["--seed", "x"], "--seed 'x' is no whole number from 0 up"),
+        (["--seed", "-1"], "--seed '-1' is no whole number from 0 up"),
+        (["--deadline", "inf"], "--deadline 'inf' is no number from 0 up"),
+        (["--lock", "nowhere.json"], "cannot read the lock nowhere.json"),
+        (["--suite", "huge"], "invalid choice: 'huge'"),
+    ],
+)
+def test_bad_input_ends_2_with_a_message_and_no_traceback(argv, message):
+    code, out, err = run(*argv)
+
+    assert (code, out) == (2, "")
+    assert message in err
+    assert "Traceback" not in err
+
+
+BROKEN = [
+    ("x = ", "cannot be imported: SyntaxError"),
+    ("import nowhere_at_all", "cannot be imported: ModuleNotFoundError"),
+    ("raise SystemExit(0)", "cannot be imported: SystemExit"),
+    ("GROUP = 'custom'", "the case own has no UNIT, VARIANTS, work, prepare, step, check"),
+    ("import os; os._exit(7)", "the case file could not be read: exit code 7"),
+    ("import os; os.kill(os.getpid(), 11)", "the case file could not be read: SIGSEGV"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BROKEN, ids=[message[-12:] for _, message in BROKEN])
+def test_a_broken_case_file_ends_2_with_what_is_wrong(tmp_path, text, message):
+    (tmp_path / "own.py").write_text(text)
+
+    code, out, err = run("--case", str(tmp_path / "own.py"))
+
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_the_list_needs_no_torch_and_no_time():
+    begin = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "--suite", "quick", "--list"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": ""},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert "gpu  matmul.bf16.8192" in done.stdout
+    assert time.monotonic() - begin < 5
+    assert json.dumps(done.stdout)

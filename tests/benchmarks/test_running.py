@@ -1,0 +1,119 @@
+"""Real processes: whatever a case does, every position ends in one record, and the others go on."""
+
+import pytest
+
+from benchmarks import plan, running
+from benchmarks.children import Signals
+from schema.documents import problems, validator
+from tests.benchmarks import fakes_benchmarks as fakes
+
+# What a case does, the status that comes of it, what its reason says.
+ENDS = [
+    ("crash", "failed", "SIGSEGV during first step; last lines: about to crash"),
+    ("exits", "failed", "exit code 3 during first step"),
+    ("oom", "out_of_memory", "MemoryError"),
+    ("hip-oom", "out_of_memory", "OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB"),
+    ("unsupported", "unsupported", "no such unit in this device"),
+    ("no-kernel", "unsupported", "not implemented for 'Half'"),
+    ("wrong", "invalid", "before timing: relative error 0.5 is above 0.0 against itself"),
+    ("nan-before", "invalid", "before timing: the output has NaN or infinity"),
+    ("nan-after", "invalid", "after timing: the output has NaN or infinity"),
+    ("raises", "failed", "ValueError: this case is broken"),
+]
+MEASURED = {"ok", "drift", "not_steady", "not_converged"}
+
+
+@pytest.fixture(scope="module")
+def odd():
+    """All of them measured in one run, each in a process of its own."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        records, _ = fakes.measure([name for name, _, _ in ENDS] + ["fine"], monkeypatch)
+    return records
+
+
+@pytest.mark.parametrize(("name", "status", "reason"), ENDS, ids=[name for name, _, _ in ENDS])
+def test_every_end_has_its_status_and_reason(odd, name, status, reason):
+    (process,) = [record for record in fakes.processes(odd) if record["case"] == f"odd_cases.{name}"]
+
+    assert (process["status"], reason in process["reason"]) == (status, True), process
+
+
+def test_the_others_go_on(odd):
+    (process,) = [record for record in fakes.processes(odd) if record["case"] == "odd_cases.fine"]
+    samples = [record for record in odd if record["kind"] == "sample" and record["case"] == "odd_cases.fine"]
+
+    assert process["status"] in MEASURED
+    assert len(samples) == process["stop"]["samples"] > 0
+    assert [sample["index"] for sample in samples] == list(range(len(samples)))
+    assert 0.0004 < samples[0]["seconds"] < 0.1
+
+
+def test_every_record_follows_the_schema(odd):
+    found = [problems(record, validator("results-1", f"#/$defs/{record['kind']}")) for record in odd]
+
+    assert [problem for problem in found if problem] == []
+
+
+def test_a_wrong_result_before_timing_leaves_no_samples(odd):
+    assert not [record for record in odd if record["kind"] == "sample" and record["case"] == "odd_cases.wrong"]
+
+
+def test_a_hang_is_killed_at_its_deadline_and_leaves_its_stacks(monkeypatch, capfd):
+    records, statuses = fakes.measure(["hang", "fine"], monkeypatch, deadline_s=4)
+
+    (hung,) = [record for record in fakes.processes(records) if record["case"] == "odd_cases.hang"]
+    assert hung["status"] == "timeout"
+    assert hung["reason"].startswith("no answer within 4 s, during first step; killed; last lines: ")
+    assert "odd_cases.py" in hung["reason"]
+    assert "line" in capfd.readouterr().err
+    assert running.failed(statuses)
+
+
+def test_in_a_shared_process_those_after_a_crash_go_on_in_a_fresh_one(monkeypatch):
+    shared = plan.Suite(2, 0.02, 0.1, 0.02, 0.1, half_width=0.2, deadline_s=20, shared=True)
+
+    records, _ = fakes.measure(["fine", "crash", "noise"], monkeypatch, timing=shared, shared=True)
+
+    ended = {(record["case"], record["process"]): record["status"] for record in fakes.processes(records)}
+    assert len(ended) == 6
+    assert {status for (case, _), status in ended.items() if case == "odd_cases.crash"} == {"failed"}
+    assert {status for (case, _), status in ended.items() if case != "odd_cases.crash"} <= MEASURED
+
+
+def test_what_a_case_prints_is_no_record_and_comes_out_on_stderr(monkeypatch, capfd):
+    records, _ = fakes.measure(["noise"], monkeypatch)
+
+    assert {record["kind"] for record in records} == {"sample", "process"}
+    seen = capfd.readouterr()
+    assert "a library prints to stdout" in seen.err
+    assert "and C code does too" in seen.err
+    assert "a library" not in seen.out
+
+
+def test_after_a_signal_what_was_not_measured_is_said_to_be_killed(monkeypatch):
+    signals = Signals()
+    signals.name = "SIGTERM"
+
+    records, statuses = fakes.measure(["fine", "slow"], monkeypatch, signals=signals)
+
+    assert set(statuses.values()) == {"killed"}
+    assert [record["reason"] for record in records] == ["SIGTERM ended the run before it was measured"] * 2
+    assert running.failed(statuses)
+    assert not running.measured(statuses)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "failed", "measured"),
+    [
+        (["ok", "throttled", "drift", "not_steady", "not_converged"], False, True),
+        (["unsupported", "skip"], False, False),
+        (["ok", "unsupported"], False, True),
+        (["ok", "out_of_memory"], True, True),
+        (["ok", "invalid"], True, True),
+        (["timeout"], True, False),
+    ],
+)
+def test_what_counts_as_a_failure(statuses, failed, measured):
+    found = dict(enumerate(statuses))
+
+    assert (running.failed(found), running.measured(found)) == (failed, measured)
