@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from images import archive, layers, normal
 from images.difference import Entry, difference
-from images.tar import BLOCK, HARD_LINK, Member, Tar
+from images.tar import BLOCK, DIRECTORY, HARD_LINK, Member, Tar
 from images.tarwriter import END, PIECE_BYTES, TarWriter, header, write_all
 from schema.errors import KitError
 
@@ -162,7 +162,9 @@ def _add(tar: TarWriter, entry: Entry, epoch: int) -> None:
         tar.add(Member(entry.path, mode=0, mtime=epoch))
         return
     member = entry.node.member
-    member = member._replace(name=entry.path, mtime=min(member.mtime, epoch))
+    # When a directory changed last depends on how an engine laid its layers out: overlay2 and containerd disagree.
+    mtime = epoch if member.kind == DIRECTORY else min(member.mtime, epoch)
+    member = member._replace(name=entry.path, mtime=mtime)
     if entry.link:
         tar.add(member._replace(kind=HARD_LINK, link=entry.link, size=0, xattrs=()))
     else:

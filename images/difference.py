@@ -55,7 +55,7 @@ def _whiteouts(base: Tree, tree: Tree) -> list[Entry]:
 
 
 def _same(old: Node | None, new: Node, epoch: int) -> bool:
-    """Say whether the base holds this already. A directory's time is not compared: any change inside moves it."""
+    """Say whether the base holds this already. A directory's time is not compared: it is written as `epoch`."""
     if old is None or old is new:
         return old is new
     if traits(old.member, epoch) != traits(new.member, epoch):
