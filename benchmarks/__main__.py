@@ -6,6 +6,7 @@ Exit code 0: every case has figures or cannot run here; 1: something failed; 2: 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import hashlib
 import sys
@@ -59,6 +60,10 @@ def main(argv: list[str] | None = None) -> int:
     except KitError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except OSError as error:
+        # Records have nowhere to go (a closed pipe, a full disk), or the system starts no more processes.
+        print(f"error: the run cannot go on: {error.strerror or error}", file=sys.stderr)
+        return 2
     except Stopped as error:
         print(f"error: {error} ended the run before anything was measured", file=sys.stderr)
         return 2
@@ -78,7 +83,7 @@ def _measure(options: argparse.Namespace) -> int:
     file, sha256 = _file(options.case) if options.case else ("", "")
     writer = claim_stdout()
     origin = time.monotonic()
-    with Signals() as signals:
+    with contextlib.closing(writer.channel), Signals() as signals:
         machine = Machine()
         lock = context.read_lock(machine, options.lock) if options.lock else None
         print("looking at the machine and its torch ...", file=sys.stderr, flush=True)

@@ -9,18 +9,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import selectors
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.endings import Ended, reason_of
 from schema.errors import KitError
 from schema.records import unknown
 from schema.stream import compact
@@ -32,9 +31,6 @@ ROOT = Path(__file__).resolve().parent.parent
 TICK_S = 0.2  # how often deadlines and signals are looked at
 STACKS_S = 1.0  # time for a hanging process to write its stacks
 KEPT_LINES = 60
-LAST_LINES = 6
-STACK = "(most recent call first)"  # how faulthandler heads a stack: what is interesting comes next
-LINE_LIMIT = 200  # characters of each last line
 #: A sample waits no longer than this for a sensor reading that covers it.
 PATIENCE_S = 0.5
 
@@ -73,16 +69,6 @@ class Lines:
         """Return the lines that are whole now."""
         *whole, self.rest = (self.rest + data).split(b"\n")
         return whole
-
-
-@dataclass
-class Ended:
-    """How a child ended: its exit code (minus a signal's number) or None when it was killed for its time."""
-
-    code: int | None
-    phase: str = ""
-    stopped_by: str = ""
-    last_lines: list[str] = field(default_factory=list)
 
 
 class Fresh:
@@ -249,38 +235,6 @@ def _record(line: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     return item if isinstance(item, dict) and "kind" in item else None
-
-
-def reason_of(ended: Ended, deadline_s: float) -> tuple[str, str]:
-    """Return the status and the reason for a case whose process ended without a record of it."""
-    lines = [clean(line) for line in telling(ended.last_lines)]
-    said = "; last lines: " + " | ".join(lines) if lines else ""
-    where = f"during {ended.phase}"
-    if ended.stopped_by:
-        return "killed", f"{ended.stopped_by} ended the run {where}"
-    if ended.code is None:
-        return "timeout", f"no answer within {deadline_s:g} s, {where}; killed{said}"
-    if ended.code == -signal.SIGKILL:
-        return "killed", f"SIGKILL from outside, {where}: often the kernel, when memory runs out{said}"
-    if ended.code < 0:
-        return "failed", f"{signal.Signals(-ended.code).name} {where}{said}"
-    return "failed", f"exit code {ended.code} {where}{said}"
-
-
-def telling(lines: list[str]) -> list[str]:
-    """Return the lines that tell most: the last ones, or those around the head of the first stack."""
-    heads = [number for number, line in enumerate(lines) if STACK in line]
-    if not heads:
-        return lines[-LAST_LINES:]
-    return lines[max(0, heads[0] - LAST_LINES // 2) : heads[0] + LAST_LINES // 2 + 1]
-
-
-def clean(line: str) -> str:
-    """Return a line without what names the machine: its host name, its user, and folders in front of files."""
-    names = [socket.gethostname(), os.environ.get("USER", ""), os.environ.get("HOME", "").strip("/")]
-    for name in filter(lambda name: len(name) > 3, names):
-        line = line.replace(name, "...")
-    return re.sub(r"(?:/[\w.+-]+)+/(?=[\w.+-]+)", "", line).strip()[:LINE_LIMIT]
 
 
 def ask(job: dict[str, Any], signals: Signals, deadline_s: float) -> dict[str, Any]:

@@ -114,9 +114,9 @@ def measure(
     gc.collect()
     gc.disable()
     try:
-        samples = _warm_up(clock, steps, protocol, run, may_delay=item["group"] != "models")
+        samples = warm_up(clock, steps, protocol, run, may_delay=item["group"] != "models")
         phase("sampling")
-        _sample(samples, protocol, run, emit, origin)
+        sample(samples, protocol, run, emit, origin)
     finally:
         gc.enable()
     clock.synchronize()
@@ -149,7 +149,7 @@ def _device_of(output: Any) -> str | None:
     return getattr(device, "type", None)
 
 
-def _warm_up(clock: Any, steps: Steps, protocol: dict[str, Any], run: Run, *, may_delay: bool) -> Any:
+def warm_up(clock: Any, steps: Steps, protocol: dict[str, Any], run: Run, *, may_delay: bool) -> Any:
     """Run until blocks of samples agree; return the stream of samples, still flowing."""
     begin, before = time.monotonic(), steps.done
     step_s = clock.survey(steps.run, may_delay=may_delay)
@@ -191,7 +191,7 @@ def _inner(wanted_s: float, step_s: float, most: int | None) -> int:
     return min(count, most) if most else count
 
 
-def _sample(
+def sample(
     samples: Any,
     protocol: dict[str, Any],
     run: Run,

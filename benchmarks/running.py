@@ -8,7 +8,8 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import plan, throttling
-from benchmarks.children import PATIENCE_S, Fresh, Sampler, Signals, Watch, reason_of
+from benchmarks.children import PATIENCE_S, Fresh, Sampler, Signals, Watch
+from benchmarks.endings import reason_of
 from benchmarks.measuring import SEVERITY
 from schema.records import SampleStatus
 

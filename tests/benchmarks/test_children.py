@@ -5,8 +5,9 @@ import socket
 
 import pytest
 
-from benchmarks import children
-from benchmarks.children import Ended, Lines
+from benchmarks import endings
+from benchmarks.children import Lines
+from benchmarks.endings import Ended
 
 STACK = ["starting", "Current thread 0x1 (most recent call first):", "  File a", "  File b", "  File c", "  File d"]
 
@@ -35,11 +36,11 @@ STACK = ["starting", "Current thread 0x1 (most recent call first):", "  File a",
     ids=["exit code", "no record", "signal", "kill", "stopped", "deadline", "deadline with stacks"],
 )
 def test_the_reason_of_an_end(ended, expected):
-    assert children.reason_of(ended, 30.0) == expected
+    assert endings.reason_of(ended, 30.0) == expected
 
 
 def test_only_the_last_lines_are_told():
-    reason = children.reason_of(Ended(1, "prepare", "", [f"line {i}" for i in range(20)]), 1.0)[1]
+    reason = endings.reason_of(Ended(1, "prepare", "", [f"line {i}" for i in range(20)]), 1.0)[1]
 
     assert reason.endswith("line 14 | line 15 | line 16 | line 17 | line 18 | line 19")
 
@@ -48,10 +49,10 @@ def test_lines_are_cleaned_of_folders_and_names(monkeypatch):
     monkeypatch.setenv("USER", "someone")
     monkeypatch.setattr(socket, "gethostname", lambda: "node-17")
 
-    seen = children.clean('File "/home/someone/models/run.py", on node-17 by someone ' + "x" * 500)
+    seen = endings.clean('File "/home/someone/models/run.py", on node-17 by someone ' + "x" * 500)
 
     assert seen.startswith('File "run.py", on ... by ... xxx')
-    assert len(seen) == children.LINE_LIMIT
+    assert len(seen) == endings.LINE_LIMIT
 
 
 @pytest.mark.parametrize(

@@ -143,6 +143,17 @@ def test_bad_input_ends_2_with_a_message_and_no_traceback(argv, message):
     assert "Traceback" not in err
 
 
+def test_a_closed_pipe_ends_the_run_with_a_message_and_no_traceback():
+    with start("--case", str(fakes.ODD), "--only", "odd_cases.fine", "--suite", "quick") as process:
+        process.stdout.readline()
+        process.stdout.close()
+        err = process.stderr.read()
+
+    assert process.returncode == 2
+    assert "error: the run cannot go on: Broken pipe" in err
+    assert "Traceback" not in err
+
+
 BROKEN = [
     ("x = ", "cannot be imported: SyntaxError"),
     ("import nowhere_at_all", "cannot be imported: ModuleNotFoundError"),

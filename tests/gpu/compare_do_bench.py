@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks import hardware, statistics
 from benchmarks.cases import matmul
 from benchmarks.clocks import EventClock
-from benchmarks.measuring import Run, Steps, _sample, _warm_up
+from benchmarks.measuring import Run, Steps, sample, warm_up
 from benchmarks.workbench import Workbench
 from validate.nvml import Nvml
 
@@ -99,8 +99,8 @@ def _kit(state, bench):
     run = Run("matmul", 0)
     steps = Steps(matmul.step, state, bench.cache["sets"])
     values = []
-    samples = _warm_up(clock, steps, PROTOCOL, run, may_delay=True)
-    _sample(samples, PROTOCOL, run, lambda _index, seconds, _at: values.append(seconds), 0.0)
+    samples = warm_up(clock, steps, PROTOCOL, run, may_delay=True)
+    sample(samples, PROTOCOL, run, lambda _index, seconds, _at: values.append(seconds), 0.0)
     samples.close()
     clock.synchronize()
     how = {**run.fields, **run.facts, "status": run.end()["status"]}

@@ -1,0 +1,55 @@
+"""How a child process ended, in words that name no machine. Pure, but for asking the host's own name."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+from dataclasses import dataclass, field
+
+LAST_LINES = 6
+STACK = "(most recent call first)"  # how faulthandler heads a stack: what is interesting comes next
+LINE_LIMIT = 200  # characters of each last line
+
+
+@dataclass
+class Ended:
+    """How a child ended: its exit code (minus a signal's number) or None when it was killed for its time."""
+
+    code: int | None
+    phase: str = ""
+    stopped_by: str = ""
+    last_lines: list[str] = field(default_factory=list)
+
+
+def reason_of(ended: Ended, deadline_s: float) -> tuple[str, str]:
+    """Return the status and the reason for a case whose process ended without a record of it."""
+    lines = [clean(line) for line in telling(ended.last_lines)]
+    said = "; last lines: " + " | ".join(lines) if lines else ""
+    where = f"during {ended.phase}"
+    if ended.stopped_by:
+        return "killed", f"{ended.stopped_by} ended the run {where}"
+    if ended.code is None:
+        return "timeout", f"no answer within {deadline_s:g} s, {where}; killed{said}"
+    if ended.code == -signal.SIGKILL:
+        return "killed", f"SIGKILL from outside, {where}: often the kernel, when memory runs out{said}"
+    if ended.code < 0:
+        return "failed", f"{signal.Signals(-ended.code).name} {where}{said}"
+    return "failed", f"exit code {ended.code} {where}{said}"
+
+
+def telling(lines: list[str]) -> list[str]:
+    """Return the lines that tell most: the last ones, or those around the head of the first stack."""
+    heads = [number for number, line in enumerate(lines) if STACK in line]
+    if not heads:
+        return lines[-LAST_LINES:]
+    return lines[max(0, heads[0] - LAST_LINES // 2) : heads[0] + LAST_LINES // 2 + 1]
+
+
+def clean(line: str) -> str:
+    """Return a line without what names the machine: its host name, its user, and folders in front of files."""
+    names = [socket.gethostname(), os.environ.get("USER", ""), os.environ.get("HOME", "").strip("/")]
+    for name in filter(lambda name: len(name) > 3, names):
+        line = line.replace(name, "...")
+    return re.sub(r"(?:/[\w.+-]+)+/(?=[\w.+-]+)", "", line).strip()[:LINE_LIMIT]
