@@ -35,8 +35,15 @@ def reason_of(ended: Ended, deadline_s: float) -> tuple[str, str]:
     if ended.code == -signal.SIGKILL:
         return "killed", f"SIGKILL from outside, {where}: often the kernel, when memory runs out{said}"
     if ended.code < 0:
-        return "failed", f"{signal.Signals(-ended.code).name} {where}{said}"
+        return "failed", f"{_name(-ended.code)} {where}{said}"
     return "failed", f"exit code {ended.code} {where}{said}"
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # real-time signals have no names
+        return f"signal {number}"
 
 
 def telling(lines: list[str]) -> list[str]:

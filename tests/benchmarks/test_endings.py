@@ -1,0 +1,64 @@
+"""How a child's end is told, without what names the machine."""
+
+import signal
+import socket
+
+import pytest
+
+from benchmarks import endings
+from benchmarks.endings import Ended
+
+STACK = ["starting", "Current thread 0x1 (most recent call first):", "  File a", "  File b", "  File c", "  File d"]
+
+
+@pytest.mark.parametrize(
+    ("ended", "expected"),
+    [
+        (Ended(1, "prepare", "", ["oh no"]), ("failed", "exit code 1 during prepare; last lines: oh no")),
+        (Ended(0, "sampling"), ("failed", "exit code 0 during sampling")),
+        (Ended(-signal.SIGABRT, "warm-up"), ("failed", "SIGABRT during warm-up")),
+        (Ended(-50, "warm-up"), ("failed", "signal 50 during warm-up")),
+        (
+            Ended(-signal.SIGKILL, "prepare"),
+            ("killed", "SIGKILL from outside, during prepare: often the kernel, when memory runs out"),
+        ),
+        (Ended(None, "sampling", "SIGINT"), ("killed", "SIGINT ended the run during sampling")),
+        (Ended(None, "first step"), ("timeout", "no answer within 30 s, during first step; killed")),
+        (
+            Ended(None, "first step", "", STACK),
+            (
+                "timeout",
+                "no answer within 30 s, during first step; killed; last lines: "
+                + " | ".join(map(str.strip, STACK[:5])),
+            ),
+        ),
+    ],
+    ids=[
+        "exit code",
+        "no record",
+        "signal",
+        "signal without a name",
+        "kill",
+        "stopped",
+        "deadline",
+        "deadline with stacks",
+    ],
+)
+def test_the_reason_of_an_end(ended, expected):
+    assert endings.reason_of(ended, 30.0) == expected
+
+
+def test_only_the_last_lines_are_told():
+    reason = endings.reason_of(Ended(1, "prepare", "", [f"line {i}" for i in range(20)]), 1.0)[1]
+
+    assert reason.endswith("line 14 | line 15 | line 16 | line 17 | line 18 | line 19")
+
+
+def test_lines_are_cleaned_of_folders_and_names(monkeypatch):
+    monkeypatch.setenv("USER", "someone")
+    monkeypatch.setattr(socket, "gethostname", lambda: "node-17")
+
+    seen = endings.clean('File "/home/someone/models/run.py", on node-17 by someone ' + "x" * 500)
+
+    assert seen.startswith('File "run.py", on ... by ... xxx')
+    assert len(seen) == endings.LINE_LIMIT
