@@ -7,6 +7,7 @@ Exit codes: 0 all well; 1 something failed or does not hold; 2 could not run, or
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import re
 import sys
@@ -34,6 +35,12 @@ ROOT = Path(__file__).resolve().parent
 OUT = Path(os.environ.get("KIT_OUT") or ROOT / "out")
 RECORDS = {"validate": "report.jsonl", "benchmarks": "results.jsonl"}
 DEADLINE_S = {"validate": 600, "benchmarks": 24 * 3600}  # each case has a deadline of its own
+SHARED = {  # options that mean the same wherever they stand
+    "rocm": "ROCm version, e.g. 5.7",
+    "channel": "amd, debian, wheel or cuda",
+    "lock": "name or file of a lock",
+    "json": "print one JSON document",
+}
 Records = list[dict[str, Any]]
 
 
@@ -57,8 +64,8 @@ def leave(code: int) -> None:
 
 def command(body: Callable[..., None]) -> Any:
     """Make a task of a function: help from its docstring, a KitError as message and hint with exit code 2."""
-    summary, _, options = (body.__doc__ or "").partition("\n\n    Args:\n")
-    described = dict(re.findall(r"^ {8}(\w+): (.+)$", options, re.MULTILINE))
+    summary, _, options = (body.__doc__ or "").partition("\n\n    Options:\n")
+    described = SHARED | dict(re.findall(r"^ {8}(\w+): (.+)$", options, re.MULTILINE))
 
     @functools.wraps(body)
     def guarded(*args: Any, **kwargs: Any) -> None:
@@ -83,7 +90,9 @@ def command(body: Callable[..., None]) -> Any:
             ) from error
 
     guarded.__doc__ = summary
-    return task(guarded, auto_shortflags=False, help={name.replace("_", "-"): text for name, text in described.items()})
+    own = inspect.signature(body).parameters
+    described = {name.replace("_", "-"): text for name, text in described.items() if name in own}
+    return task(guarded, auto_shortflags=False, help=described)
 
 
 # What several commands share ------------------------------------------------------------------------------------------
@@ -302,14 +311,7 @@ def read(name: str) -> bytes:
 
 @command
 def doctor(_c: Any, rocm: str = "", channel: str = "", lock: str = "", json: bool = False) -> None:
-    """Say what this machine can do, which lock would be used here and why, and what to change.
-
-    Args:
-        rocm: ROCm version to ask about, e.g. 5.7
-        channel: amd, debian, wheel or cuda
-        lock: name or file of a lock
-        json: print one JSON document
-    """
+    """Say what this machine can do, which lock would be used here and why, and what to change."""
     from bundle.console import Console
     from images.doctor import look
     from images.engine import connect
@@ -347,7 +349,7 @@ def demo(_c: Any) -> None:
 def lock(_c: Any, pin: str = "", out: str = "") -> None:
     """Resolve a pin into a lock: every package by sha256.
 
-    Args:
+    Options:
         pin: name or file of a pin
         out: folder for the lock; default: beside the pins
     """
@@ -363,14 +365,7 @@ def lock(_c: Any, pin: str = "", out: str = "") -> None:
 
 @command
 def fetch(_c: Any, rocm: str = "", channel: str = "", lock: str = "", json: bool = False) -> None:
-    """Download every input of a lock into the store, each byte verified; an interrupted fetch goes on where it was.
-
-    Args:
-        rocm: ROCm version, e.g. 5.7
-        channel: amd, debian, wheel or cuda
-        lock: name or file of a lock
-        json: print one JSON document
-    """
+    """Download every input of a lock into the store, each byte verified; an interrupted fetch goes on where it was."""
     from dataclasses import asdict
 
     from pins.fetch import fetch as get
@@ -387,11 +382,8 @@ def fetch(_c: Any, rocm: str = "", channel: str = "", lock: str = "", json: bool
 def mirror(_c: Any, folder: str, rocm: str = "", channel: str = "", lock: str = "") -> None:
     """Copy every input of a lock into a folder, from which `KIT_SOURCE=FOLDER` builds when the archives have moved on.
 
-    Args:
+    Options:
         folder: where to
-        rocm: ROCm version, e.g. 5.7
-        channel: amd, debian, wheel or cuda
-        lock: name or file of a lock
     """
     from pins.mirror import mirror as copy
 
@@ -413,14 +405,10 @@ def build(
 ) -> None:
     """Build the image of a lock, the same bytes on every machine, and record its SHA256s.
 
-    Args:
-        rocm: ROCm version, e.g. 5.7
-        channel: amd, debian, wheel or cuda
-        lock: name or file of a lock
+    Options:
         check: build twice, in different surroundings, and compare file by file
         dry_run: show lock, inputs, sizes and steps; build nothing
         dockerfile: another recipe than images/Dockerfile, e.g. to see `--check` catch it
-        json: print one JSON document
     """
     from bundle.console import image_lines
     from images import build as builder
@@ -454,17 +442,13 @@ def validate(
 ) -> None:
     """Prove that the image does, on this machine, what its lock says.
 
-    Args:
-        rocm: ROCm version, e.g. 5.7
-        channel: amd, debian, wheel or cuda
-        lock: name or file of a lock
+    Options:
         runtime: container, or host: this Python's own torch, no image
         dry_run: print the container's command line; run nothing
         json: print the report as one JSON document
     """
-    from bundle.junit import junit
-
     from bundle.console import counted
+    from bundle.junit import junit
     from schema.records import exit_code
     from schema.stream import report_document
 
@@ -493,10 +477,7 @@ def benchmark(
 ) -> None:
     """Measure speed in fresh processes, with intervals that hold, each result proved correct first.
 
-    Args:
-        rocm: ROCm version, e.g. 5.7
-        channel: amd, debian, wheel or cuda
-        lock: name or file of a lock
+    Options:
         suite: smoke (minutes, shows that all works), quick (a look), publish (for a model card)
         case: your own case, a Python file
         only: one case, or what its name begins with
@@ -531,15 +512,11 @@ def bundle(
 ) -> None:
     """Seal lock, image, report and results into a bundle that anyone can verify.
 
-    Args:
-        rocm: ROCm version, e.g. 5.7
-        channel: amd, debian, wheel or cuda
-        lock: name or file of a lock
+    Options:
         report: records of a validation made elsewhere (`python3 -m validate > FILE`)
         results: records of a benchmark made elsewhere (`python3 -m benchmarks > FILE`)
         case: the case file that was measured, if it was your own
         out: folder for the bundle
-        json: print one JSON document
     """
     from bundle.seal import seal
     from images.record import read as image_record
@@ -564,7 +541,7 @@ def bundle(
 def verify(_c: Any, path: str, rebuild: bool = False, yes: bool = False, json: bool = False) -> None:
     """Verify a bundle, a folder or a .tar, without a GPU: every byte, every statistic, every finding.
 
-    Args:
+    Options:
         path: the bundle
         rebuild: also build its image again from its lock, and compare
         yes: rebuild even from a lock that is not one of ours (its packages' scripts run, without network)
@@ -582,7 +559,7 @@ def verify(_c: Any, path: str, rebuild: bool = False, yes: bool = False, json: b
 def card(_c: Any, card: str, bundle: str, allow_cpu: bool = False, allow_quick: bool = False) -> None:
     """Insert the section of a verified bundle into a model card, between markers; all else stays byte for byte.
 
-    Args:
+    Options:
         card: the model card, e.g. README.md
         bundle: the bundle
         allow_cpu: also insert what is not a GPU result
@@ -601,12 +578,8 @@ def reproduce(
 ) -> None:
     """Do it all: build, validate, benchmark, seal, verify; what is there and still true is kept.
 
-    Args:
-        rocm: ROCm version, e.g. 5.7
-        channel: amd, debian, wheel or cuda
-        lock: name or file of a lock
+    Options:
         suite: smoke, quick or publish
-        json: print one JSON document
     """
     from bundle.console import ending
     from images.record import exit_code as unexpected
@@ -637,7 +610,7 @@ def reproduce(
 def test(_c: Any, only: str = "") -> None:  # noqa: PT028 -- a command, not a test
     """Run everything a change must pass: formatting, lints, types, tests, the chain on a real engine.
 
-    Args:
+    Options:
         only: pytest's arguments instead of everything, e.g. "tests/bundle -k card"
     """
     python, locked = sys.executable, ROOT / "requirements" / "test.txt"
