@@ -116,11 +116,21 @@ def _record(line: bytes, number: int, document: str) -> dict[str, Any]:
     item = documents.parse_json(line, f"line {number}")
     if not isinstance(item, dict) or not isinstance(item.get("kind"), str):
         raise KitError(f"line {number} is not a record of ours")
+    if b"\\u" in line:
+        _whole(item, number)
     fast = document == "results-1" and item["kind"] in FAST
     wrong = samples.fault(item) if fast else _by_schema(item, document)
     if wrong:
         raise KitError(f"line {number} does not follow schema {document}: {wrong}")
     return item
+
+
+def _whole(item: dict[str, Any], number: int) -> None:
+    """Raise KitError for half of a surrogate pair: JSON can write it down, but it is no text."""
+    try:
+        compact(item).encode()
+    except UnicodeEncodeError as error:
+        raise KitError(f"line {number} holds half a character") from error
 
 
 def _by_schema(item: dict[str, Any], document: str) -> str:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from bundle import again, identity, layout, reading
 from bundle import story as tell
-from bundle.agreement import disagreements
+from bundle.agreement import Disagreement, disagreements
 from bundle.evidence import Evidence, parse
 from bundle.format import count
 from bundle.ledger import Ledger
@@ -30,7 +30,7 @@ from schema import canon, documents
 from schema.errors import KitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 
 def verify(path: Path | str, *, rebuild: Callable[[dict[str, Any]], dict[str, Any]] | None = None) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def _files(files: Mapping[str, bytes], manifest: dict[str, Any], ledger: Ledger)
 
 
 def _evidence(sealed: again.Sealed, ledger: Ledger) -> Evidence | None:
-    """Steps 4 and 5. None when the evidence is not there, or not all as sealed."""
+    """Steps 4 and 5. None when the evidence is not there, not all as sealed, or does not belong together."""
     paths = [item["path"] for item in sealed.manifest["files"] if layout.role(item["path"]) == "evidence"]
     if broken := [path for path in paths if path not in sealed.sound]:
         ledger.skip("what follows from the evidence", f"{broken[0]} is not as it was sealed")
@@ -124,24 +124,10 @@ def _evidence(sealed: again.Sealed, ledger: Ledger) -> Evidence | None:
     parsed = {path: _parsed(path, sealed.files[path], ledger) for path in paths}
     if None in parsed.values():
         return None
-    report, results = parsed.get(layout.REPORT), parsed.get(layout.SAMPLES)
-    if report is None and results is None:
-        ledger.contradict("the evidence", "neither a report nor results", "at least one of them")
-        return None
-    if results is None and layout.PROTOCOL in parsed:
-        ledger.contradict(layout.PROTOCOL, "a protocol", "none: there are no results")
-    cases = {
-        path: data
-        for path, data in sealed.files.items()
-        if path in sealed.sound and path.startswith(layout.CASE_FOLDER)
-    }
-    evidence = Evidence(parsed.get(layout.LOCK), parsed.get(layout.IMAGE), report, results, cases)
-    protocol = parsed.get(layout.PROTOCOL)
-    if results and not ledger.equal(
-        layout.PROTOCOL, "another protocol" if protocol != results.protocol else "", "", "the protocol is the run's own"
-    ):
-        return None
-    wrong = disagreements(evidence)
+    cases = {path: data for path, data in parsed.items() if path.startswith(layout.CASE_FOLDER)}
+    streams = parsed.get(layout.REPORT), parsed.get(layout.SAMPLES)
+    evidence = Evidence(parsed.get(layout.LOCK), parsed.get(layout.IMAGE), *streams, cases)
+    wrong = list(_disagreements(evidence, parsed.get(layout.PROTOCOL)))
     for what, seen, expected in wrong:
         ledger.contradict(what, seen, expected)
     if wrong:
@@ -149,6 +135,20 @@ def _evidence(sealed: again.Sealed, ledger: Ledger) -> Evidence | None:
     told = sum(path in layout.EVIDENCE for path in paths)
     ledger.confirmed.append(f"{count(told, 'document')} each follow their schema, each stream is complete")
     return evidence
+
+
+def _disagreements(evidence: Evidence, protocol: Any) -> Iterator[Disagreement]:
+    """Yield what keeps the evidence from being used as a whole."""
+    if evidence.report is None and evidence.results is None:
+        yield "the evidence", "neither a report nor results", "at least one of them"
+        return
+    if protocol != (evidence.results.protocol if evidence.results else None):
+        yield layout.PROTOCOL, "another protocol", "the protocol of the run, and none without a run"
+    try:
+        identity.content_hash(evidence)
+    except KitError as error:  # a number beyond all bounds: a schema lets it pass
+        yield "the evidence", error, "what canonical JSON can say"
+    yield from disagreements(evidence)
 
 
 def _parsed(path: str, data: bytes, ledger: Ledger) -> Any:
