@@ -88,7 +88,8 @@ def describe(case: Loaded) -> list[dict[str, Any]]:
         raise KitError(f"the case {case.name} has no {', '.join(lacks)}", "docs/guide/own-case.md shows a whole one")
     if module.UNIT not in UNITS:
         raise KitError(f"the case {case.name} has UNIT {module.UNIT!r}", f"use one of: {', '.join(UNITS)}")
-    title = (module.__doc__ or case.name).strip().splitlines()[0].rstrip(".")
+    # The first line of the file says what it measures; before a colon stands the name of it.
+    title = (module.__doc__ or case.name).strip().splitlines()[0].partition(": ")[0].rstrip(".?")
     out = []
     for label, parameters in module.VARIANTS.items():
         name = f"{case.name}.{label}"

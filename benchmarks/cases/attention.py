@@ -1,4 +1,4 @@
-"""Attention over a whole prompt (prefill, causal), as PyTorch's scaled dot-product attention does it."""
+"""Attention over a prompt: causal prefill, as PyTorch's scaled dot-product attention does it."""
 
 from __future__ import annotations
 

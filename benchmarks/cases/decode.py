@@ -1,4 +1,4 @@
-"""Attention of one new token over a long cache of keys and values (decode): reading the cache is the work."""
+"""Attention of one new token: decode over a long cache of keys and values, where reading the cache is the work."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def module(**changes):
         "prepare": None,
         "step": None,
         "check": None,
-        "__doc__": "Title.\n\nMore.",
+        "__doc__": "Title: what for?\n\nMore.",
     }
     return SimpleNamespace(**{name: value for name, value in {**good, **changes}.items() if value is not ...})
 
