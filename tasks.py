@@ -524,7 +524,8 @@ def bundle(
     own_case = Path(case) if case else None
     if report or results:
         paths = [Path(name) if name else None for name in (report, results)]
-        sealed = seal(*paths, image=None, lock=None, out=Path(out) if out else OUT / "host", case=own_case)
+        document = choose("", "", lock).lock.document if lock else None
+        sealed = seal(*paths, image=None, lock=document, out=Path(out) if out else OUT / "host", case=own_case)
     else:
         chosen = choose(rocm, channel, lock)
         sealed = seal(

@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks import cases, plan, running
 from benchmarks.children import Sampler, Signals, Stopped, ask
 from schema.errors import KitError
-from schema.records import End
+from schema.records import End, exit_code
 from schema.stream import claim_stdout, now
 from validate import context
 from validate.describe import assert_ours, start_record
@@ -110,9 +110,7 @@ def _measure(options: argparse.Namespace) -> int:
         finally:
             sampler.close()
         writer.write(End(now(), dict(writer.counts)))
-    if running.failed(statuses):
-        return 1
-    return 0 if running.measured(statuses) else 2
+    return exit_code(list(statuses.values()))
 
 
 def _items(options: argparse.Namespace, backend: str, file: dict[str, str], signals: Signals) -> list[dict[str, Any]]:

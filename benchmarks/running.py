@@ -7,10 +7,9 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from benchmarks import plan, throttling
+from benchmarks import plan, statistics, throttling
 from benchmarks.children import PATIENCE_S, Fresh, Sampler, Signals, Watch
 from benchmarks.endings import reason_of
-from benchmarks.measuring import SEVERITY
 from schema.records import SampleStatus
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ class Relay:
         self.inner_s = 0.0
         self.idle: dict[str, Any] = {}
         self.position = -1
+        self.taken: list[float] = []
         self.done: dict[int, str] = {}
 
     def begin(self, idle: dict[str, Any], position: int) -> None:
@@ -46,8 +46,11 @@ class Relay:
                     self.tick()
                     self.tagger = self.tagger.fresh()
                 if item["phase"] == "prepare":
-                    print(f"  {item['case']}, process {item['process']}", file=sys.stderr, flush=True)
+                    self.taken = []
+                    place = f"[{len(self.done) + 1}/{len(self.positions)}]"
+                    print(f"{place} {item['case']}, process {item['process']}", file=sys.stderr, flush=True)
         elif item["kind"] == "sample":
+            self.taken.append(item["seconds"])
             self.waiting.append((time.monotonic(), item))
         elif item["kind"] == "process":
             self._finish(item)
@@ -97,9 +100,12 @@ class Relay:
         """Write a process record and note that its position is done."""
         self.writer.write_object(item)
         self.done[item["order"]] = item["status"]
-        print(
-            f"    {item['status']}" + (f": {item['reason']}" if item.get("reason") else ""), file=sys.stderr, flush=True
-        )
+        said = [item["status"]]
+        if self.taken:
+            said.append(f"{statistics.median(self.taken):.4g} s a step, {len(self.taken)} samples")
+        if item.get("reason"):
+            said.append(item["reason"])
+        print(f"    {'; '.join(said)}", file=sys.stderr, flush=True)
 
 
 def run(
@@ -126,7 +132,6 @@ def run(
     groups = deque(plan.groups(protocol, shared=shared))
     while groups and not signals.name:
         group = groups.popleft()
-        print(f"[{len(relay.done)}/{len(order)}]", file=sys.stderr, flush=True)
         idle = _idle(sampler, start_c, cool_down_s, signals)
         relay.begin(idle, group[0])
         tasks = [{"item": items[order[place][0]], "process": order[place][1], "order": place} for place in group]
@@ -171,14 +176,3 @@ def _idle(sampler: Sampler, start_c: float | None, cool_down_s: float, signals: 
         sampler.drain()
     idle = {key: sampler.last[key] for key in IDLE_KEYS if key in sampler.last}
     return {**idle, "cooled_s": time.monotonic() - begin} if idle else {}
-
-
-def failed(statuses: dict[int, str]) -> bool:
-    """Return whether any process neither gave a figure nor was merely not possible here."""
-    fine = {status.value for status in (*SEVERITY, SampleStatus.UNSUPPORTED, SampleStatus.SKIP)}
-    return any(status not in fine for status in statuses.values())
-
-
-def measured(statuses: dict[int, str]) -> bool:
-    """Return whether any process gave a figure."""
-    return any(status in {s.value for s in SEVERITY} for status in statuses.values())

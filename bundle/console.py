@@ -1,17 +1,14 @@
-"""Show records to a person as they come: one line a finding, one line a measured process."""
+"""Show records to a person as they come: one line a finding."""
 
 from __future__ import annotations
 
 import os
-import statistics
-from collections import defaultdict
 from typing import IO, Any
 
-from bundle.format import interval, plain, quantity, share
+from bundle.format import interval, plain, share
 from bundle.layout import NOT_A_GPU_RESULT
 
-COLOURS = {"pass": "32", "ok": "32", "warn": "33", "fail": "31", "error": "31", "skip": "2"}
-BAD = "33"  # every other status of a measured process
+COLOURS = {"pass": "32", "warn": "33", "fail": "31", "error": "31", "skip": "2"}
 WIDTH = 5
 
 
@@ -21,16 +18,11 @@ class Console:
     def __init__(self, stream: IO[str]) -> None:
         self.stream = stream
         self.colour = stream.isatty() and not os.environ.get("NO_COLOR")
-        self.seconds: dict[tuple[str, int], list[float]] = defaultdict(list)
 
     def record(self, item: dict[str, Any]) -> None:
-        """Show one record of a stream."""
+        """Show a record, if it is a finding: a benchmark tells its progress itself, on stderr."""
         if item["kind"] == "finding":
             self.finding(item)
-        elif item["kind"] == "sample":
-            self.seconds[item["case"], item["process"]].append(item["seconds"])
-        elif item["kind"] == "process":
-            self.process(item)
 
     def finding(self, item: dict[str, Any]) -> None:
         """Show one finding: what was seen, or why it does not pass and the next step."""
@@ -39,17 +31,10 @@ class Console:
         if item.get("remedy"):
             self._line("", f"{'':<28} -> {plain(item['remedy'])}")
 
-    def process(self, item: dict[str, Any]) -> None:
-        """Show one measured process: its median, or why it has none."""
-        taken = self.seconds.pop((item["case"], item["process"]), [])
-        figure = f"{quantity(statistics.median(taken), 's')} a step, {len(taken)} samples" if taken else ""
-        why = f" ({plain(item['reason'])})" if item.get("reason") else ""
-        self._line(item["status"], f"{item['case']:<28} process {item['process']}: {figure}{why}")
-
     def _line(self, status: str, text: str) -> None:
         word = f"{status:<{WIDTH}}"
         if self.colour and status:
-            word = f"\x1b[{COLOURS.get(status, BAD)}m{word}\x1b[0m"
+            word = f"\x1b[{COLOURS[status]}m{word}\x1b[0m"
         print(f"{word} {text}".rstrip(), file=self.stream, flush=True)
 
 

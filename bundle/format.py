@@ -6,6 +6,7 @@ import math
 import re
 
 UNKNOWN = "unknown"
+WIDE = 10  # an interval whose ends differ tenfold tells nobody anything; it stands in the summary all the same
 _LARGE = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _SMALL = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _BINARY = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
@@ -66,6 +67,8 @@ def headline(value: float | None, low: float | None, high: float | None, unit: s
         return UNKNOWN, ""
     if low is None or high is None:
         return quantity(value, unit), "one process: no interval"
+    if high > low * WIDE:
+        return quantity(value, unit), "no useful interval: too few processes, or too unlike"
     factor, shown = scale(value, unit)
     precision = (high - low) / 2 / factor
     middle, first, last = (number(item / factor, precision) for item in (value, low, high))

@@ -205,4 +205,4 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise KitError(f"cannot read {path}: {error.strerror}") from error
+        raise KitError(f"cannot read {path}: {error.strerror}", "run validate and benchmark first") from error

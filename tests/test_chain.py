@@ -6,6 +6,7 @@ no longer has a package of the lock, the pin is resolved again into a temporary 
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -159,13 +160,22 @@ def test_the_line_of_a_dry_run_can_be_pasted_into_a_shell(kit, made, command):  
 
 
 def test_a_case_of_the_users_own_is_measured_and_hashed(kit, made, tmp_path):  # noqa: ARG001 -- the image must be there
-    own = tmp_path / "mine.py"
-    shutil.copy(ROOT / "docs" / "guide" / "own_case.py", own)
+    guide = (ROOT / "docs" / "guide" / "own-case.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    own = tmp_path / "softmax.py"
+    own.write_text(code.replace("128256", "256"), encoding="utf-8")  # small enough for a CPU
 
     done = kit("benchmark", "--suite", "smoke", "--case", str(own), "--json")
 
     assert done.returncode == 0, done.stderr[-4000:]
-    assert [case["status"] for case in json.loads(done.stdout)["cases"]] != []
+    figures = {case["case"]: case["value"] for case in json.loads(done.stdout)["cases"]}
+    assert sorted(figures) == ["softmax.bf16", "softmax.fp32"]
+    assert all(value > 0 for value in figures.values()), figures
+
+    sealed = kit("bundle", "--case", str(own), "--out", str(tmp_path / "sealed"), "--json")
+    assert sealed.returncode == 0, sealed.stderr
+    again = kit("verify", json.loads(sealed.stdout)["path"], options=False)
+    assert again.returncode == 0, again.stdout
 
 
 def test_a_cpu_bundle_goes_into_a_card_only_when_it_is_asked_for(kit, made, tmp_path):

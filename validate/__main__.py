@@ -8,6 +8,7 @@ import faulthandler
 import sys
 
 from schema.errors import KitError
+from schema.records import exit_code
 from schema.stream import claim_stdout
 from validate import checking, context
 from validate.checks import CHECKS
@@ -35,7 +36,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         machine = Machine()
         lock = context.read_lock(machine, options.lock)
-        return checking.exit_code(checking.run_checks(machine, lock, writer, selected))
+        return exit_code(checking.run_checks(machine, lock, writer, selected))
     except KitError as error:
         print(error, file=sys.stderr)
     except BrokenPipeError:

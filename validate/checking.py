@@ -45,13 +45,6 @@ def run_checks(
     return statuses
 
 
-def exit_code(statuses: list[str]) -> int:
-    """Return 0 when all is well (warnings included), 1 for a failure, 2 when nothing was really checked."""
-    if {"fail", "error"} & set(statuses):
-        return 1
-    return 0 if {"pass", "warn"} & set(statuses) else 2
-
-
 def gather(check: ModuleType, machine: Machine, lock: dict[str, Any] | None) -> Facts:
     """Return the facts of one check, as they will be read back. An exception becomes a fact about the check."""
     begun = time.monotonic()

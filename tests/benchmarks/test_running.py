@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import plan, running
+from benchmarks import plan
 from benchmarks.children import Signals
 from schema.documents import problems, validator
 from tests.benchmarks import fakes_benchmarks as fakes
@@ -59,14 +59,13 @@ def test_a_wrong_result_before_timing_leaves_no_samples(odd):
 
 
 def test_a_hang_is_killed_at_its_deadline_and_leaves_its_stacks(monkeypatch, capfd):
-    records, statuses = fakes.measure(["hang", "fine"], monkeypatch, deadline_s=4)
+    records, _ = fakes.measure(["hang", "fine"], monkeypatch, deadline_s=4)
 
     (hung,) = [record for record in fakes.processes(records) if record["case"] == "odd_cases.hang"]
     assert hung["status"] == "timeout"
     assert hung["reason"].startswith("no answer within 4 s, during first step; killed; last lines: ")
     assert "odd_cases.py" in hung["reason"]
     assert "line" in capfd.readouterr().err
-    assert running.failed(statuses)
 
 
 def test_in_a_shared_process_those_after_a_crash_go_on_in_a_fresh_one(monkeypatch):
@@ -98,22 +97,3 @@ def test_after_a_signal_what_was_not_measured_is_said_to_be_killed(monkeypatch):
 
     assert set(statuses.values()) == {"killed"}
     assert [record["reason"] for record in records] == ["SIGTERM ended the run before it was measured"] * 2
-    assert running.failed(statuses)
-    assert not running.measured(statuses)
-
-
-@pytest.mark.parametrize(
-    ("statuses", "failed", "measured"),
-    [
-        (["ok", "throttled", "drift", "not_steady", "not_converged"], False, True),
-        (["unsupported", "skip"], False, False),
-        (["ok", "unsupported"], False, True),
-        (["ok", "out_of_memory"], True, True),
-        (["ok", "invalid"], True, True),
-        (["timeout"], True, False),
-    ],
-)
-def test_what_counts_as_a_failure(statuses, failed, measured):
-    found = dict(enumerate(statuses))
-
-    assert (running.failed(found), running.measured(found)) == (failed, measured)

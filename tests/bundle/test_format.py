@@ -37,6 +37,7 @@ def test_a_quantity_has_a_unit_that_suits_it(value, unit, text):
         ((1.6532e-3, 1.6528e-3, 1.6536e-3), "s", "1.65320 ms (1.65280 to 1.65360)"),
         ((5.0, 5.0, 5.0), "s", "5.000 s (5.000 to 5.000)"),
         ((5.0, None, None), "s", "5 s (one process: no interval)"),
+        ((5.0, 0.1, 250.0), "s", "5 s (no useful interval: too few processes, or too unlike)"),
         ((None, None, None), "s", "unknown"),
     ],
 )

@@ -133,11 +133,3 @@ def test_a_check_that_we_do_not_have_is_an_error_finding(name):
 
     assert [finding["status"] for finding in found] == ["error"]
     assert problems(found[0], validator("report-1", "#/$defs/finding")) == []
-
-
-@pytest.mark.parametrize(
-    ("statuses", "code"),
-    [(["pass"], 0), (["warn", "skip"], 0), (["pass", "fail"], 1), (["error"], 1), (["skip"], 2), ([], 2)],
-)
-def test_the_exit_code_follows_from_the_statuses(statuses, code):
-    assert checking.exit_code(statuses) == code
