@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from images import assemble, base, compare, record, workplace
 from images.assemble import DOCKERFILE, Job, Made
-from images.plan import describe, plan
+from images.plan import describe, plan, room
 from images.record import answer, exit_code, kept
 from pins.progress import Progress
 from schema.stream import now
@@ -79,6 +79,7 @@ def _make(job: Job, folder: Path) -> tuple[dict[str, Any], Path | None]:
     below = base.pulled(lock.base, engine, job.say) if lock.base else None
     if below and not job.builds:
         return base.record(lock, engine, below, seconds=time.monotonic() - started), None
+    job.say.note(room(plan(lock, job.store, job.out)))
     made = assemble.assemble(job, folder, below=below)
     loaded = assemble.load(job, made)
     image = {

@@ -58,22 +58,24 @@ def steps(lock: Lock) -> list[str]:
 
 def describe(document: dict[str, Any]) -> str:
     """Return a plan as text for a person."""
-    inputs, disk = document["inputs"], document["disk"]
     lines = [
         f"lock    {document['lock']} ({document['channel']})",
         f"        {document['lock_sha256']}",
         f"base    {document['base'] or 'none: every byte comes from packages'}",
-        (
-            f"inputs  {inputs['files']} files, {amount(inputs['bytes'], 'B')}; "
-            f"to fetch: {inputs['missing_files']} files, {amount(inputs['missing_bytes'], 'B')}"
-        ),
-        (
-            f"disk    about {amount(disk['work_bytes'], 'B')} here while it builds "
-            f"({amount(disk['work_free_bytes'], 'B')} free), {amount(disk['engine_bytes'], 'B')} in the engine"
-        ),
+        f"needs   {room(document)}",
         *(f"step {number}  {step}" for number, step in enumerate(document["steps"], 1)),
     ]
     return "\n".join(lines)
+
+
+def room(document: dict[str, Any]) -> str:
+    """Return in one line what a plan fetches, and what room it takes while it builds."""
+    inputs, disk = document["inputs"], document["disk"]
+    return (
+        f"{inputs['files']} files, {amount(inputs['bytes'], 'B')} ({amount(inputs['missing_bytes'], 'B')} to fetch); "
+        f"about {amount(disk['work_bytes'], 'B')} of disk here ({amount(disk['work_free_bytes'], 'B')} free) and "
+        f"{amount(disk['engine_bytes'], 'B')} in the engine"
+    )
 
 
 def _existing(path: Path) -> Path:

@@ -312,3 +312,17 @@ def test_two_builds_of_a_minimal_debian_differ_in_nothing_but_the_date_that_a_re
         assert left_in(out) == [".lock"]
     finally:
         engine.remove("rocm-repro-kit:kit-test-minimal-custom", force=True)
+
+
+@pytest.mark.engine
+def test_a_build_that_fails_leaves_no_step_in_the_engine(engine, minimal, tmp_path):
+    lock, store = minimal
+    recipe = tmp_path / "Dockerfile"
+    recipe.write_text("FROM scratch\nADD first.tar /\nENV X=1\nRUN exit 7\n")
+
+    with pytest.raises(KitError, match="non-zero code: 7"):
+        builder.build(lock, engine, store, out=tmp_path / "out", dockerfile=recipe, progress=False)
+
+    label = leftovers.label(tmp_path / "out")
+    assert engine.api.images(all=True, filters={"label": label}) == []
+    assert left_in(tmp_path / "out") == [".lock"]
