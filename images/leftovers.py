@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from images.engine import Engine
 
+LONG_OVER = "6h"  # no build takes that long
+
 
 def label(out: Path) -> str:
     """Return the label of builds for the folder `out`, where only one builds at a time: nobody else's are touched."""
@@ -25,13 +27,14 @@ def label(out: Path) -> str:
 
 
 def clear(engine: Engine, out: Path) -> None:
-    """Remove the nameless images of builds for `out`. A step still in flight goes before the next build.
+    """Remove the nameless images of builds for `out`, and of builds for any folder that are long over.
 
-    So do all of them where somebody else is pruning: an engine prunes one at a time.
+    A step that is in flight when its build is broken off goes before the next build. So do all of them where somebody else is pruning: an engine prunes one at a time.
     """
     try:
         with engine.door("remove what a build left behind"):
             engine.slow.prune_images(filters={"dangling": ["true"], "label": [label(out)]})
+            engine.slow.prune_images(filters={"dangling": ["true"], "label": [STEP_LABEL], "until": [LONG_OVER]})
     except EngineError as error:
         if error.status != HTTPStatus.CONFLICT:
             raise
