@@ -29,7 +29,8 @@ def label(out: Path) -> str:
 def clear(engine: Engine, out: Path) -> None:
     """Remove the nameless images of builds for `out`, and of builds for any folder that are long over.
 
-    A step that is in flight when its build is broken off goes before the next build. So do all of them where somebody else is pruning: an engine prunes one at a time.
+    A step that is in flight when its build is broken off goes before the next build. So do all of them where somebody
+    else is pruning: an engine prunes one at a time.
     """
     try:
         with engine.door("remove what a build left behind"):

@@ -35,7 +35,10 @@ def test_somebody_elses_pruning_is_no_error(tmp_path):
 
     leftovers.clear(engine, tmp_path)
 
-    assert engine.asked == [{"dangling": ["true"], "label": [leftovers.label(tmp_path)]}]
+    assert engine.asked == [
+        {"dangling": ["true"], "label": [leftovers.label(tmp_path)]},
+        {"dangling": ["true"], "label": [leftovers.STEP_LABEL], "until": [leftovers.LONG_OVER]},
+    ]
 
 
 def test_any_other_refusal_is_told(tmp_path):
