@@ -142,15 +142,21 @@ def fetched(lock: Lock) -> Store:
     return store
 
 
-def built(chosen: Chosen, engine: Engine) -> dict[str, Any]:
-    """Return the image record; build only when record, lock and the engine's image do not agree."""
-    from images import build as builder
+def image_kept(chosen: Chosen, engine: Engine) -> dict[str, Any] | None:
+    """Return the image record if record, lock and the engine's image agree, and say when it was built."""
+    from images.build import kept
 
-    image = builder.kept(chosen.lock, engine, chosen.out)
+    image = kept(chosen.lock, engine, chosen.out)
     if image:
         say(f"image: kept (built {image['built_at']})")
-        return image
-    return builder.build(chosen.lock, engine, fetched(chosen.lock), out=chosen.out)
+    return image
+
+
+def built(chosen: Chosen, engine: Engine) -> dict[str, Any]:
+    """Return the image record; build only what is not there or no longer true."""
+    from images.build import build as make
+
+    return image_kept(chosen, engine) or make(chosen.lock, engine, fetched(chosen.lock), out=chosen.out)
 
 
 def rebuilt(document: dict[str, Any], *, yes: bool) -> dict[str, Any]:
@@ -419,13 +425,10 @@ def build(
         show(plan) if json else print(builder.describe(plan))
         return
     engine, recipe = engine_door(), Path(dockerfile) if dockerfile else builder.DOCKERFILE
-    if check:
-        image = builder.check(chosen.lock, engine, fetched(chosen.lock), out=chosen.out, dockerfile=recipe)
-    elif dockerfile:
-        image = builder.build(chosen.lock, engine, fetched(chosen.lock), out=chosen.out, dockerfile=recipe)
-    else:
-        image = built(chosen, engine)
-    answer = builder.answer(image)
+    there = None if check or dockerfile else image_kept(chosen, engine)
+    make = builder.check if check else builder.build
+    image = there or make(chosen.lock, engine, fetched(chosen.lock), out=chosen.out, dockerfile=recipe)
+    answer = builder.answer(image, built=not there)
     show(answer) if json else print(image_lines(answer))
     leave(builder.exit_code(image))
 

@@ -86,10 +86,13 @@ def unexpected(image: dict[str, Any], pins: Path = PINS) -> list[dict[str, str]]
     ]
 
 
-def answer(image: dict[str, Any]) -> dict[str, Any]:
-    """Return what `build --json` promises to scripts; `unexpected` only where the committed identity differs."""
+def answer(image: dict[str, Any], *, built: bool) -> dict[str, Any]:
+    """Return what `build --json` promises to scripts; `unexpected` only where the committed identity differs.
+
+    `built` says whether this call built anything, or kept what was there.
+    """
     keys = ("image_id", "engine_id", "manifest_digest", "diff_ids", "lock_sha256", "channel")
-    found = {key: image[key] for key in keys} | {"built": image["built_at"]}
+    found = {key: image[key] for key in keys} | {"built": built}
     found |= image["built_twice"] or {}
     if surprise := unexpected(image):
         found["unexpected"] = surprise

@@ -72,4 +72,4 @@ def test_another_image_than_the_committed_one_exits_1_and_is_in_the_answer(monke
     monkeypatch.setattr(record, "unexpected", lambda _image: surprise)
 
     assert record.exit_code(IMAGE) == 1
-    assert record.answer(IMAGE)["unexpected"] == surprise
+    assert record.answer(IMAGE, built=True)["unexpected"] == surprise
