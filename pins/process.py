@@ -64,6 +64,14 @@ def run(
     return Done(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
 
 
+def attached(argv: Sequence[str], *, cwd: Path | None = None) -> int:
+    """Run `argv` on this terminal, for as long as it takes; return its exit code. KitError when it cannot start."""
+    try:
+        return subprocess.run(list(argv), check=False, cwd=cwd).returncode  # noqa: S603 (an argument list of our own)
+    except OSError as error:
+        raise KitError(f"{argv[0]} cannot be run: {error.strerror}", f"install {argv[0]}, or set PATH") from error
+
+
 class Running:
     """A program that runs, in a process group of its own."""
 

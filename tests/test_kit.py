@@ -22,27 +22,63 @@ def checkout(tmp_path):
 
 @pytest.fixture
 def ready(checkout):
-    """A checkout whose .venv is there, made of this Python."""
+    """A checkout whose .venv is there, made of this Python, and whose engine door reads its state from a file."""
     (checkout / ".venv" / "bin").mkdir(parents=True)
     (checkout / ".venv" / "bin" / "python").symlink_to(sys.executable)
+    (checkout / ".venv" / "made-by-kit").touch()
     shutil.copy(checkout / "requirements/run.txt", checkout / ".venv" / "locked.txt")
+    (checkout / "images").mkdir()
+    (checkout / "images" / "endpoint.py").write_text(
+        "class EngineError(Exception):\n    def __init__(self, code):\n        self.code = code\n", encoding="utf-8"
+    )
+    (checkout / "images" / "engine.py").write_text(
+        "import pathlib\nfrom images.endpoint import EngineError\n\n\n"
+        "class Engine:\n    def close(self): pass\n\n\n"
+        "def connect():\n"
+        "    state = (pathlib.Path(__file__).parent / 'state').read_text().strip()\n"
+        "    if state != 'ok':\n        raise EngineError(state)\n    return Engine()\n",
+        encoding="utf-8",
+    )
+    (checkout / "images" / "state").write_text("absent", encoding="utf-8")
     return checkout
 
 
 def kit(checkout, *argv, path=None, **environ):
     environ = os.environ | environ | ({"PATH": str(path)} if path else {})
+    environ = {name: value for name, value in environ.items() if value is not None}
     return subprocess.run([checkout / "kit", *argv], capture_output=True, text=True, env=environ, cwd="/", check=False)
 
 
 def programs(folder, **scripts):
-    """Make a PATH of the shell's own tools and these scripts alone."""
+    """Make a PATH of the shell's own tools and these scripts alone; each script notes that it was called."""
     folder.mkdir()
-    for tool in ("sh", "dirname", "cmp", "id", "rm", "cp", "sleep", "cat"):
+    for tool in (
+        "sh",
+        "env",
+        "dirname",
+        "readlink",
+        "cmp",
+        "id",
+        "rm",
+        "cp",
+        "mkdir",
+        "sleep",
+        "cat",
+        "setsid",
+        "nohup",
+    ):
         (folder / tool).symlink_to(shutil.which(tool))
     for name, text in scripts.items():
-        (folder / name).write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+        (folder / name).unlink(missing_ok=True)
+        note = f'echo "{name} $*" >> {folder}/called\n' if name in {"apt-get", "dockerd", "systemctl"} else ""
+        (folder / name).write_text(f"#!/bin/sh\n{note}{text}\n", encoding="utf-8")
         (folder / name).chmod(0o755)
     return folder
+
+
+def called(path):
+    """Return which of the programs that change a host were called, in order."""
+    return (path / "called").read_text(encoding="utf-8").splitlines() if (path / "called").exists() else []
 
 
 def test_with_its_environment_there_kit_hands_over_at_once(ready):
@@ -64,10 +100,51 @@ def test_a_first_run_makes_the_environment_from_the_lock_and_says_so(checkout):
     assert kit(checkout, "doctor").stderr == ""
 
 
-def test_an_environment_that_was_not_finished_is_made_again(ready):
+def test_an_environment_that_was_not_finished_is_finished(ready):
     (ready / ".venv" / "locked.txt").unlink()
 
-    assert "making .venv" in kit(ready, "doctor").stderr
+    done = kit(ready, "doctor", PIP_NO_INDEX="1", PIP_FIND_LINKS="/nowhere")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the locked requirements could not be installed" in done.stderr
+    assert not (ready / ".venv" / "locked.txt").exists()
+
+
+@pytest.mark.parametrize("python", ["gone", "broken"])
+def test_an_environment_whose_python_went_away_is_made_again(checkout, python):
+    (checkout / ".venv" / "bin").mkdir(parents=True)
+    (checkout / ".venv" / "made-by-kit").touch()
+    (checkout / ".venv" / "bin" / "python").symlink_to("/nowhere/python3.8" if python == "gone" else "/bin/false")
+    if python == "gone":
+        shutil.copy(checkout / "requirements/run.txt", checkout / ".venv" / "locked.txt")
+
+    done = kit(checkout, "doctor")
+
+    assert (done.returncode, done.stdout) == (0, "tasks got doctor\n")
+    assert "making .venv" in done.stderr
+
+
+def test_an_environment_that_kit_did_not_make_is_left_alone(checkout):
+    (checkout / ".venv").mkdir()
+    (checkout / ".venv" / "mine.txt").write_text("torch and all", encoding="utf-8")
+
+    done = kit(checkout, "doctor")
+
+    assert done.returncode == 2
+    assert "kit did not make it" in done.stderr
+    assert (checkout / ".venv" / "mine.txt").exists()
+
+
+def test_called_through_links_kit_works_in_its_own_checkout(ready, tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "kit").symlink_to("../elsewhere")
+    (tmp_path / "elsewhere").symlink_to(ready / "kit")
+    (tmp_path / "bin" / ".venv").mkdir()
+
+    done = subprocess.run([tmp_path / "bin" / "kit", "doctor"], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "tasks got doctor\n", "")
+    assert (tmp_path / "bin" / ".venv").exists()
 
 
 def test_without_a_usable_python_kit_says_what_to_install(checkout, tmp_path):
@@ -80,24 +157,82 @@ def test_without_a_usable_python_kit_says_what_to_install(checkout, tmp_path):
     assert done.stderr.count("hint: ") == 1
 
 
-def test_without_setup_nothing_on_the_host_is_changed(checkout, tmp_path):
-    touched = tmp_path / "touched"
-    path = programs(
-        tmp_path / "path", python3="exit 1", dockerd=f"echo > {touched}", **{"apt-get": f"echo > {touched}"}
-    )
+# Setting up an engine, on a host of scripts ---------------------------------------------------------------------------
 
-    assert kit(checkout, "doctor", path=path).returncode == 2
-    assert not touched.exists()
+ROOT_USER = "echo 0"
+OTHER_USER = "echo 1000"
+
+
+def test_without_setup_nothing_on_the_host_is_changed(ready, tmp_path):
+    path = programs(tmp_path / "path", id=ROOT_USER, dockerd="", **{"apt-get": ""})
+
+    done = kit(ready, "doctor", path=path, DOCKER_HOST=None)
+
+    assert (done.returncode, done.stdout, called(path)) == (0, "tasks got doctor\n", [])
+
+
+@pytest.mark.skipif(Path("/run/systemd/system").is_dir(), reason="this host has systemd: nothing is started by hand")
+def test_setup_installs_and_starts_an_engine_and_says_each_step(ready, tmp_path):
+    path = tmp_path / "path"
+    dockerd = f"#!/bin/sh\necho dockerd >> {path}/called\necho ok > {ready}/images/state\nsleep 5\n"
+    install = f"case \"$*\" in *install*) printf '{dockerd}' > {path}/dockerd; chmod +x {path}/dockerd;; esac"
+    programs(path, id=ROOT_USER, **{"apt-get": install})
+    (path / "chmod").symlink_to(shutil.which("chmod"))
+
+    done = kit(ready, "--setup", "doctor", path=path, DOCKER_HOST=None)
+
+    assert (done.returncode, done.stdout) == (0, "tasks got doctor\n"), done.stderr
+    assert called(path) == [
+        "apt-get -qq update",
+        "apt-get -qq install -y --no-install-recommends docker.io iptables ca-certificates",
+        "dockerd",
+    ]
+    for step in ("+ apt-get -qq update", "docker.io", "+ dockerd"):
+        assert step in done.stderr
+
+
+@pytest.mark.skipif(Path("/run/systemd/system").is_dir(), reason="this host has systemd: nothing is started by hand")
+def test_an_engine_that_cannot_make_a_bridge_is_started_without_one(ready, tmp_path):
+    path = tmp_path / "path"
+    script = f'case "$*" in *--bridge=none*) echo ok > {ready}/images/state; sleep 5;; *) exit 1;; esac'
+    programs(path, id=ROOT_USER, dockerd=script)
+
+    done = kit(ready, "--setup", "doctor", path=path, DOCKER_HOST=None)
+
+    assert (done.returncode, done.stdout) == (0, "tasks got doctor\n"), done.stderr
+    assert called(path) == ["dockerd ", "dockerd --bridge=none --iptables=false --ip6tables=false"]
+
+
+@pytest.mark.parametrize(
+    ("state", "user", "programs_there", "code", "words"),
+    [
+        pytest.param("ok", ROOT_USER, {"dockerd": ""}, 0, "", id="an engine answers"),
+        pytest.param("denied", OTHER_USER, {"dockerd": ""}, 0, "", id="the command itself explains a denied socket"),
+        pytest.param("old", ROOT_USER, {"dockerd": ""}, 0, "", id="the command itself explains an old engine"),
+        pytest.param(
+            "absent", OTHER_USER, {"dockerd": ""}, 2, "installed but does not run", id="not root, not running"
+        ),
+        pytest.param("absent", OTHER_USER, {"apt-get": ""}, 2, "no container engine", id="not root, none installed"),
+        pytest.param("absent", ROOT_USER, {}, 2, "no container engine", id="root, but no apt"),
+    ],
+)
+def test_setup_changes_nothing_where_it_need_not_or_may_not(ready, tmp_path, state, user, programs_there, code, words):
+    path = programs(tmp_path / "path", id=user, **programs_there)
+    (ready / "images" / "state").write_text(state, encoding="utf-8")
+
+    done = kit(ready, "--setup", "doctor", path=path, DOCKER_HOST=None)
+
+    assert (done.returncode, called(path)) == (code, [])
+    assert words in done.stderr
+    assert done.stderr.count("hint: ") == (1 if code else 0)
 
 
 def test_setup_leaves_an_engine_alone_that_the_user_chose(ready, tmp_path):
-    touched = tmp_path / "touched"
-    path = programs(tmp_path / "path", dockerd=f"echo > {touched}", **{"apt-get": f"echo > {touched}"})
+    path = programs(tmp_path / "path", id=ROOT_USER, dockerd="", **{"apt-get": ""})
 
     done = kit(ready, "--setup", "doctor", path=path, DOCKER_HOST="unix:///elsewhere.sock")
 
-    assert (done.returncode, done.stdout) == (0, "tasks got doctor\n")
-    assert not touched.exists()
+    assert (done.returncode, done.stdout, called(path)) == (0, "tasks got doctor\n", [])
 
 
 def test_the_locked_requirements_name_no_host_and_no_path():

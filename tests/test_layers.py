@@ -1,6 +1,7 @@
 """The branches never import each other, and each outside thing has one door."""
 
 import ast
+import re
 import sys
 from pathlib import Path
 
@@ -21,6 +22,8 @@ DOORS = {
     "referencing": {"schema/documents.py"},
     "rfc8785": {"schema/canon.py"},
     "yaml": {"pins/lock.py"},
+    "http.client": {"pins/web.py"},
+    "urllib.request": {"pins/web.py"},
     "subprocess": {"pins/process.py", "validate/machine.py", "benchmarks/children.py"},
 }
 CONTAINER = {"schema", "validate", "benchmarks"}
@@ -28,8 +31,12 @@ HOST_ONLY = {"schema/canon.py", "schema/documents.py"}
 FILES = sorted(path for package in MAY_IMPORT for path in (ROOT / package).rglob("*.py"))
 
 
-def imports(path, *, top_level_only=False):
-    """Yield the first name of every module that the file imports."""
+def relative(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def full_imports(path, *, top_level_only=False):
+    """Yield every dotted name that the file imports at run time, `from a import b` as `a` and as `a.b`."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     guarded = {
         id(inner)
@@ -37,19 +44,20 @@ def imports(path, *, top_level_only=False):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
         for inner in ast.walk(node)
     }
-    nodes = tree.body if top_level_only else ast.walk(tree)
-    for node in nodes:
+    for node in tree.body if top_level_only else ast.walk(tree):
         if id(node) in guarded:
             continue
         if isinstance(node, ast.Import):
-            yield from (name.name.split(".")[0] for name in node.names)
+            yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
-            yield (node.module or "").split(".")[0]
+            yield node.module
+            yield from (f"{node.module}.{name.name}" for name in node.names)
 
 
-def relative(path):
-    return path.relative_to(ROOT).as_posix()
+def imports(path, *, top_level_only=False):
+    """Yield the first name of every module that the file imports."""
+    return (name.split(".")[0] for name in full_imports(path, top_level_only=top_level_only))
 
 
 @pytest.mark.parametrize("path", FILES, ids=relative)
@@ -62,9 +70,10 @@ def test_a_file_imports_only_what_its_package_may(path):
 
 @pytest.mark.parametrize("path", FILES, ids=relative)
 def test_each_outside_thing_has_one_door(path):
-    for module, doors in DOORS.items():
-        if module in set(imports(path)):
-            assert relative(path) in doors, f"{module} is imported outside its door"
+    for name in full_imports(path):
+        for module, doors in DOORS.items():
+            if f"{name}.".startswith(f"{module}."):
+                assert relative(path) in doors, f"{module} is imported outside its door"
 
 
 @pytest.mark.parametrize("path", FILES, ids=relative)
@@ -81,6 +90,21 @@ def test_container_code_needs_the_standard_library_and_torch_alone(path):
 def test_container_code_does_not_use_the_host_only_files():
     for path in FILES:
         if relative(path).split("/")[0] in CONTAINER and relative(path) not in HOST_ONLY:
-            text = path.read_text(encoding="utf-8")
-            assert "schema.canon" not in text, relative(path)
-            assert "schema.documents" not in text, relative(path)
+            used = {name.replace(".", "/") + ".py" for name in full_imports(path)}
+            assert not used & HOST_ONLY, relative(path)
+
+
+def calls(path):
+    """Yield every dotted call in the file, `os.system` for instance."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            yield ast.unparse(node.func)
+
+
+@pytest.mark.parametrize("path", [*FILES, ROOT / "tasks.py"], ids=relative)
+def test_no_program_is_started_past_the_doors(path):
+    started = {
+        name for name in calls(path) if re.fullmatch(r"os\.(system|popen|spawn\w*|exec\w*|posix_spawn\w*)", name)
+    }
+
+    assert started == set()

@@ -5,13 +5,21 @@ import pytest
 from bundle import layout, streams
 from bundle.kept import holds, kept
 
-EXPECTED = {"image_id": "sha256:1", "lock_sha256": "2", "cargo_sha256": "3", "backend": "cpu"}
+HOST = {"kernel": "6.1", "driver": None}
+EXPECTED = {
+    "image_id": "sha256:1",
+    "lock_sha256": "2",
+    "cargo_sha256": "3",
+    "backend": "cpu",
+    "host": {"kernel": "6.1"},
+}
+IMAGE = {"lock_sha256": "2", "image_id": "sha256:1", "manifest_digest": "sha256:4", "diff_ids": ["sha256:5"]}
 WHEN = "2026-11-30T12:00:00Z"
 
 
 def record(path, *, start=None, finding="pass", suite="smoke", cut=False):
     lines = [
-        {"kind": "start", "started_at": WHEN, **EXPECTED, "protocol": {"suite": suite}} | (start or {}),
+        {"kind": "start", "started_at": WHEN, **EXPECTED, "host": HOST, "protocol": {"suite": suite}} | (start or {}),
         {"kind": "finding", "status": finding},
         {"kind": "end", "counts": {"start": 1, "finding": 1}},
     ]
@@ -36,6 +44,7 @@ def test_there_is_nothing_to_keep_where_there_is_no_record(tmp_path):
         pytest.param({"start": {"lock_sha256": "9"}}, id="another lock"),
         pytest.param({"start": {"cargo_sha256": "9"}}, id="other sources of the kit"),
         pytest.param({"start": {"backend": "rocm"}}, id="another backend"),
+        pytest.param({"start": {"host": {"kernel": "6.2"}}}, id="another kernel"),
         pytest.param({"finding": "fail"}, id="a finding failed"),
         pytest.param({"finding": "timeout"}, id="a case ran into its deadline"),
         pytest.param({"suite": "quick"}, id="another suite"),
@@ -51,12 +60,16 @@ def test_a_bundle_holds_the_records_that_it_was_sealed_from_and_no_others(tmp_pa
     report, results = tmp_path / "report.jsonl", tmp_path / "results.jsonl"
     report.write_bytes(b"one")
     results.write_bytes(b"two")
-    for path, data in ((layout.REPORT, b"one"), (layout.SAMPLES, streams.pack(b"two")), (layout.IMAGE, b'{"a":1}')):
+    sealed = json.dumps(IMAGE | {"built_at": "yesterday"}).encode()
+    for path, data in ((layout.REPORT, b"one"), (layout.SAMPLES, streams.pack(b"two")), (layout.IMAGE, sealed)):
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_bytes(data)
 
-    assert holds(tmp_path, report, results, image={"a": 1})
-    assert not holds(tmp_path, report, results, image={"a": 2})
-    assert not holds(tmp_path, report, report, image={"a": 1})
+    assert holds(tmp_path, report, results, image=IMAGE | {"built_at": "today, after it had been removed"})
+    for key in IMAGE:
+        assert not holds(tmp_path, report, results, image=IMAGE | {key: "another"}), key
+    assert not holds(tmp_path, report, report, image=IMAGE)
+    (tmp_path / layout.IMAGE).write_bytes(b"{}")
+    assert not holds(tmp_path, report, results, image=IMAGE)
     results.unlink()
-    assert not holds(tmp_path, report, results, image={"a": 1})
+    assert not holds(tmp_path, report, results, image=IMAGE)
