@@ -644,9 +644,12 @@ class KitProgram(Program):
     """Invoke with our exit codes."""
 
     def parse_core(self, argv: list[str] | None) -> None:
-        """Parse what stands before the command."""
+        """Parse what stands before the command. `COMMAND --help` asks for help, whatever the command still lacks."""
+        words = list(sys.argv if argv is None else argv)
+        if {"--help", "-h"} & set(words[2:]) and not words[1].startswith("-"):
+            words = [words[0], "--help", words[1]]
         with parsing():
-            super().parse_core(argv)
+            super().parse_core(words)
         sys.dont_write_bytecode = False  # Invoke turns byte code off, which makes every later start slower
 
     def parse_tasks(self) -> None:

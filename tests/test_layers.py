@@ -22,7 +22,7 @@ DOORS = {
     "referencing": {"schema/documents.py"},
     "rfc8785": {"schema/canon.py"},
     "yaml": {"pins/lock.py"},
-    "http.client": {"pins/web.py"},
+    "http.client": {"pins/web.py", "pins/download.py"},
     "urllib.request": {"pins/web.py"},
     "subprocess": {"pins/process.py", "validate/machine.py", "benchmarks/children.py"},
 }

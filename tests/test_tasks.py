@@ -30,13 +30,13 @@ COMMANDS = [
 ]
 
 
-def kit(*argv, **environ):
+def kit(*argv, cwd="/", **environ):
     return subprocess.run(
         [sys.executable, "-X", "utf8", ROOT / "tasks.py", *argv],
         capture_output=True,
         text=True,
         env=os.environ | environ,
-        cwd="/",
+        cwd=cwd,
         check=False,
     )
 
@@ -56,6 +56,15 @@ def test_every_option_of_a_command_is_explained(command):
 
     assert unexplained == set()
     assert task.__doc__.strip().endswith(".")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_help_is_help_and_nothing_is_done(command, flag, tmp_path):
+    done = kit(command, flag, cwd=tmp_path)
+
+    assert (done.returncode, done.stdout.startswith("Usage: kit")) == (0, True), done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
