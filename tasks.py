@@ -77,7 +77,7 @@ def command(body: Callable[..., None]) -> Any:
             raise Exit("interrupted; the same command goes on from here", code=130) from error
         except BrokenPipeError as error:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nobody reads on: Python's own flush must not complain
-            raise Exit(code=0) from error
+            raise Exit(code=141) from error  # what a shell says of a program whose reader went away
         except Exit:
             raise
         except Exception as error:
@@ -98,6 +98,17 @@ def command(body: Callable[..., None]) -> Any:
 # What several commands share ------------------------------------------------------------------------------------------
 
 
+class Asked(NamedTuple):
+    """What the user asked a run to be: which lock, where, with which case of their own."""
+
+    rocm: str = ""
+    channel: str = ""
+    lock: str = ""
+    runtime: str = "container"
+    python: str = ""
+    case: str = ""
+
+
 @dataclass(frozen=True)
 class Chosen:
     """The lock that a command works on, what this machine has, and where outputs go."""
@@ -105,6 +116,15 @@ class Chosen:
     lock: Lock
     host: Host
     out: Path
+
+    @functools.cached_property
+    def backend(self) -> str:
+        """What computes with this lock on this machine; said, with the reason, when it is first asked for."""
+        from images.doctor import explain_backend
+
+        backend, reason = explain_backend(self.host, self.lock)
+        say(f"backend: {backend} ({reason})")
+        return backend
 
 
 class Ran(NamedTuple):
@@ -178,7 +198,6 @@ def rebuilt(document: dict[str, Any], *, yes: bool) -> dict[str, Any]:
 def run(chosen: Chosen, image: dict[str, Any], engine: Engine, module: str, argv: list[str], case: str = "") -> Records:
     """Run `validate` or `benchmarks` in the image, show its records as they come, and return them."""
     from bundle.console import Console
-    from images.doctor import choose_backend
     from images.running import stream
 
     return stream(
@@ -187,7 +206,7 @@ def run(chosen: Chosen, image: dict[str, Any], engine: Engine, module: str, argv
         chosen.lock,
         module,
         argv + (["--case", f"/kit/case/{Path(case).name}"] if case else []),
-        backend=choose_backend(chosen.host, chosen.lock),
+        backend=chosen.backend,
         out_path=chosen.out / RECORDS[module],
         on_record=Console(sys.stderr).record,
         on_stderr=say,
@@ -199,14 +218,14 @@ def run(chosen: Chosen, image: dict[str, Any], engine: Engine, module: str, argv
 def kept(chosen: Chosen, image: dict[str, Any], module: str, suite: str = "") -> Records | None:
     """Return the records of an earlier run if all that they stand on is still the same, and say when that was."""
     from bundle import kept as keeping
-    from images.doctor import choose_backend
     from schema.sources import digest
 
     expected = {
         "image_id": image["image_id"],
         "lock_sha256": chosen.lock.sha256,
         "cargo_sha256": digest(),
-        "backend": choose_backend(chosen.host, chosen.lock),
+        "backend": chosen.backend,
+        "host": {"kernel": os.uname().release},
     }
     records = keeping.kept(chosen.out / RECORDS[module], expected, suite=suite)
     if records:
@@ -214,8 +233,8 @@ def kept(chosen: Chosen, image: dict[str, Any], module: str, suite: str = "") ->
     return records
 
 
-def run_here(module: str, argv: list[str], case: str = "") -> Records:
-    """Run `validate` or `benchmarks` with this Python and its torch, without an image."""
+def run_here(module: str, argv: list[str], python: str, case: str) -> Records:
+    """Run `validate` or `benchmarks` with a Python of this host and its torch, without an image."""
     from bundle.console import Console
     from images.hostpython import stream
 
@@ -224,6 +243,7 @@ def run_here(module: str, argv: list[str], case: str = "") -> Records:
     return stream(
         module,
         argv + (["--case", str(Path(case).resolve())] if case else []),
+        python=python or "python3",
         out_path=OUT / "host" / RECORDS[module],
         on_record=Console(sys.stderr).record,
         on_stderr=say,
@@ -231,35 +251,36 @@ def run_here(module: str, argv: list[str], case: str = "") -> Records:
     )
 
 
-def run_anywhere(module: str, argv: list[str], runtime: str, asked: tuple[str, str, str], case: str = "") -> Ran:
+def run_anywhere(module: str, argv: list[str], asked: Asked) -> Ran:
     """Run a module where the user wants it: in the image of the lock that was asked for, or on this host."""
-    if runtime == "host":
-        return Ran(run_here(module, argv, case), OUT / "host")
-    if runtime != "container":
-        raise KitError(f"there is no runtime {runtime!r}", "--runtime container, or --runtime host")
-    chosen, engine = choose(*asked), engine_door()
-    return Ran(run(chosen, built(chosen, engine), engine, module, argv, case), chosen.out)
+    if asked.runtime == "host":
+        return Ran(run_here(module, argv, asked.python, asked.case), OUT / "host")
+    if asked.runtime != "container":
+        raise KitError(f"there is no runtime {asked.runtime!r}", "--runtime container, or --runtime host")
+    chosen, engine = choose(*asked[:3]), engine_door()
+    return Ran(run(chosen, built(chosen, engine), engine, module, argv, asked.case), chosen.out)
 
 
-def command_line(module: str, argv: list[str], asked: tuple[str, str, str], case: str = "") -> str:
-    """Return the `docker run` line of a run, with its cargo written beside the other outputs."""
+def command_line(module: str, argv: list[str], asked: Asked) -> str:
+    """Return the `docker run` line of a run, with its cargo written beside the other outputs; nothing is built."""
     from images.access import access, docker_run_line
     from images.cargo import pack
-    from images.doctor import choose_backend
     from images.running import context_of
 
-    chosen, engine = choose(*asked), engine_door()
-    image = built(chosen, engine)
-    backend = choose_backend(chosen.host, chosen.lock)
-    extra = {Path(case).name: read(case)} if case else None
-    cargo, _ = pack(chosen.lock.document, context_of(image, chosen.lock, backend), extra)
-    chosen.out.mkdir(parents=True, exist_ok=True)
-    (chosen.out / "cargo.tar").write_bytes(cargo)
-    argv = argv + (["--case", f"/kit/case/{Path(case).name}"] if case else [])
+    if asked.runtime != "container":
+        raise KitError("a run on the host has no container's command line", f"python3 -m {module} {' '.join(argv)}")
+    chosen, engine = choose(*asked[:3]), engine_door()
+    image = image_kept(chosen, engine)
+    if not image:
+        raise KitError("the image is not built yet", f"./kit build --lock {chosen.lock.name}")
+    case = [f"/kit/case/{Path(asked.case).name}"] if asked.case else []
+    extra = {Path(asked.case).name: read(asked.case)} if case else None
+    cargo, _ = pack(chosen.lock.document, context_of(image, chosen.lock, chosen.backend), extra)
+    write(chosen.out / "cargo.tar", cargo)
     return docker_run_line(
-        access(backend, engine.about()),
+        access(chosen.backend, engine.about()),
         image["engine_id"],
-        ["python3", "-m", module, *argv],
+        ["python3", "-m", module, *argv, *(["--case", *case] if case else [])],
         cargo=chosen.out / "cargo.tar",
     )
 
@@ -270,7 +291,7 @@ def summarized(records: Records, out: Path) -> dict[str, Any]:
     from schema.canon import dumps
 
     summary = from_records(records)
-    (out / "summary.json").write_bytes(dumps(summary) + b"\n")
+    write(out / "summary.json", dumps(summary) + b"\n")
     return summary
 
 
@@ -302,6 +323,18 @@ def attempt(call: Callable[[], Any]) -> Any:
         return error
 
 
+def write(path: Path, data: bytes) -> None:
+    """Write an output whole, or not at all."""
+    from pins.store import replacing
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as file:
+            file.write(data)
+    except OSError as error:
+        raise KitError(f"cannot write {path}: {error.strerror}", "make room there, or set KIT_OUT") from error
+
+
 def read(name: str) -> bytes:
     """Return a file that the user named."""
     try:
@@ -326,7 +359,7 @@ def doctor(_c: Any, rocm: str = "", channel: str = "", lock: str = "", json: boo
     from schema.records import exit_code
 
     findings = look(
-        attempt(connect), attempt(lambda: find(look_at_host(), rocm=rocm, channel=channel, lock=lock)), checkout=ROOT
+        attempt(connect), attempt(lambda: find(look_at_host(), rocm=rocm, channel=channel, lock=lock)), checkout=OUT
     )
     if json:
         show(findings)
@@ -405,6 +438,7 @@ def build(
     channel: str = "",
     lock: str = "",
     check: bool = False,
+    force: bool = False,
     dry_run: bool = False,
     dockerfile: str = "",
     json: bool = False,
@@ -413,6 +447,7 @@ def build(
 
     Options:
         check: build twice, in different surroundings, and compare file by file
+        force: build again, whatever is there
         dry_run: show lock, inputs, sizes and steps; build nothing
         dockerfile: another recipe than images/Dockerfile, e.g. to see `--check` catch it
     """
@@ -425,8 +460,8 @@ def build(
         show(plan) if json else print(builder.describe(plan))
         return
     engine, recipe = engine_door(), Path(dockerfile) if dockerfile else builder.DOCKERFILE
-    there = None if check or dockerfile else image_kept(chosen, engine)
-    make = builder.check if check else builder.build
+    there = None if check or force or dockerfile else image_kept(chosen, engine)
+    make = builder.check if check else functools.partial(builder.build, force=force)
     image = there or make(chosen.lock, engine, fetched(chosen.lock), out=chosen.out, dockerfile=recipe)
     answer = builder.answer(image, built=not there)
     show(answer) if json else print(image_lines(answer))
@@ -440,13 +475,15 @@ def validate(
     channel: str = "",
     lock: str = "",
     runtime: str = "container",
+    python: str = "",
     dry_run: bool = False,
     json: bool = False,
 ) -> None:
     """Prove that the image does, on this machine, what its lock says.
 
     Options:
-        runtime: container, or host: this Python's own torch, no image
+        runtime: container, or host: a Python of this machine and its torch, no image
+        python: the Python for --runtime host; default: python3
         dry_run: print the container's command line; run nothing
         json: print the report as one JSON document
     """
@@ -455,12 +492,14 @@ def validate(
     from schema.records import exit_code
     from schema.stream import report_document
 
+    asked = Asked(rocm, channel, lock, runtime, python)
     if dry_run:
-        print(command_line("validate", [], (rocm, channel, lock)))
+        line = command_line("validate", [], asked)
+        show({"command": line}) if json else print(line)
         return
-    ran = run_anywhere("validate", [], runtime, (rocm, channel, lock))
+    ran = run_anywhere("validate", [], asked)
     report = report_document(ran.records)
-    (ran.out / "junit.xml").write_text(junit(report), encoding="utf-8")
+    write(ran.out / "junit.xml", junit(report).encode())
     show(report) if json else print(f"{counted(report['findings'])}: {ran.out / RECORDS['validate']}")
     leave(exit_code(statuses(ran.records)))
 
@@ -475,6 +514,7 @@ def benchmark(
     case: str = "",
     only: str = "",
     runtime: str = "container",
+    python: str = "",
     dry_run: bool = False,
     json: bool = False,
 ) -> None:
@@ -484,7 +524,8 @@ def benchmark(
         suite: smoke (minutes, shows that all works), quick (a look), publish (for a model card)
         case: your own case, a Python file
         only: one case, or what its name begins with
-        runtime: container, or host: this Python's own torch, no image
+        runtime: container, or host: a Python of this machine and its torch, no image
+        python: the Python for --runtime host; default: python3
         dry_run: print the container's command line; run nothing
         json: print the summary as one JSON document
     """
@@ -492,10 +533,12 @@ def benchmark(
     from schema.records import exit_code
 
     argv = ["--suite", suite, *(["--only", only] if only else [])]
+    asked = Asked(rocm, channel, lock, runtime, python, case)
     if dry_run:
-        print(command_line("benchmarks", argv, (rocm, channel, lock), case))
+        line = command_line("benchmarks", argv, asked)
+        show({"command": line}) if json else print(line)
         return
-    ran = run_anywhere("benchmarks", argv, runtime, (rocm, channel, lock), case)
+    ran = run_anywhere("benchmarks", argv, asked)
     summary = summarized(ran.records, ran.out)
     show(summary) if json else print(f"{table(summary)}\n{ran.out / RECORDS['benchmarks']}")
     leave(exit_code(statuses(ran.records)))
@@ -585,23 +628,25 @@ def reproduce(
     Options:
         suite: smoke, quick or publish
     """
-    from bundle.console import ending
+    from bundle.console import counted, ending
     from images.record import exit_code as unexpected
     from schema.records import exit_code
 
     chosen, engine = choose(rocm, channel, lock), engine_door()
     image = built(chosen, engine)
     report = kept(chosen, image, "validate") or run(chosen, image, engine, "validate", [])
-    if exit_code(statuses(report)) == 1:
-        say("nothing is measured before it is proved correct: mend what failed above, then run this again")
-        leave(1)
+    findings = [record for record in report if record["kind"] == "finding"]
+    if exit_code(statuses(report)):
+        say("nothing is measured before it is proved correct: mend what did not pass above, then run this again")
+        show({"image_id": image["image_id"], "findings": findings}) if json else print(counted(findings))
+        leave(exit_code(statuses(report)))
     results = kept(chosen, image, "benchmarks", suite) or run(chosen, image, engine, "benchmarks", ["--suite", suite])
     summary = summarized(results, chosen.out)
     path, verdict = sealed_and_verified(chosen, image)
     answer = {
         "image_id": image["image_id"],
         "manifest_digest": image["manifest_digest"],
-        "findings": [record for record in report if record["kind"] == "finding"],
+        "findings": findings,
         "summary": summary,
         "bundle": path,
         "verdict": verdict,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
@@ -23,12 +22,13 @@ def stream(
     module: str,
     argv: list[str],
     *,
+    python: str,
     out_path: Path,
     deadline_s: float,
     on_record: Callable[[dict[str, Any]], None] | None = None,
     on_stderr: Callable[[str], None] | None = None,
 ) -> list[dict[str, Any]]:
-    """Run `python3 -m MODULE ARGV` from this checkout; return its records and leave them in `out_path`.
+    """Run `PYTHON -m MODULE ARGV` from this checkout; return its records and leave them in `out_path`.
 
     The stream is held to what a container's is held to, and kept like it when it is cut off.
     """
@@ -48,7 +48,7 @@ def stream(
             on_stderr(text)
 
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONSAFEPATH"}
-    command = [sys.executable, "-m", module, *argv]
+    command = [python, "-m", module, *argv]
     with (
         Intake(out_path, sent, on_record) as intake,
         process.started(command, env=environment, cwd=sources.ROOT) as running,

@@ -1,3 +1,5 @@
+import sys
+
 import pytest
 
 from images import hostpython
@@ -44,7 +46,12 @@ def checkout(tmp_path, monkeypatch):
 
 def run(tmp_path, **options):
     heard = []
-    options = {"deadline_s": 30, "out_path": tmp_path / "out" / "report.jsonl", "on_stderr": heard.append} | options
+    options = {
+        "python": sys.executable,
+        "deadline_s": 30,
+        "out_path": tmp_path / "out" / "report.jsonl",
+        "on_stderr": heard.append,
+    } | options
     return hostpython.stream("validate", [], **options), heard
 
 
