@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import tempfile
@@ -17,23 +18,34 @@ if TYPE_CHECKING:
     from pins.store import Store
 
 TIMEOUT_S = 3600
+# pip reads options in a requirements file, too: what goes there is a name, `==` and a version, and nothing besides.
+REQUIREMENT = re.compile(r"[a-z0-9][a-z0-9-]*==[A-Za-z0-9][A-Za-z0-9.+!_-]*")
+# Where this machine's packages are and how to get there; other PIP_ variables could ask pip for more than one wheel.
+FROM_HOST = re.compile(
+    r"PIP_(CONFIG_FILE|(EXTRA_)?INDEX_URL|FIND_LINKS|NO_INDEX|TRUSTED_HOST|(CLIENT_)?CERT|PROXY|KEYRING_PROVIDER)"
+)
 LABEL = re.compile(r"\+(?P<build>(?:rocm|cu)(?P<release>[0-9.]+)|cpu)$")
 
 
 def download(item: Input, store: Store) -> list[str]:
     """Bring one wheel into the store; return why pip could not, or nothing.
 
-    pip gets the exact version, the sha256 and the one index that the lock names, and takes no dependency: what another
-    index of this host's configuration might offer under the same name has another hash.
+    pip gets the exact version, the sha256 and the one index that the lock names, takes no dependency, and builds
+    nothing: a source package would run code. What another index of this host's configuration might offer under the
+    same name has another hash. KitError when the lock's words are not a name, a version and an index.
     """
+    requirement = f"{item.entry['name']}=={item.entry['version']}"
+    if not REQUIREMENT.fullmatch(requirement):
+        raise KitError(f"{item.name}: {requirement!r} is not a name and a version that pip can be given")
     part = store.part(item.sha256)
     with tempfile.TemporaryDirectory(dir=part.parent, prefix="pip-") as folder:
         wanted = Path(folder, "wanted.txt")
-        wanted.write_text(f"{item.entry['name']}=={item.entry['version']} --hash=sha256:{item.sha256}\n")
-        argv = [sys.executable, "-m", "pip", "download"]
+        wanted.write_text(f"{requirement} --hash=sha256:{item.sha256}\n")
+        argv = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check"]
         argv += ["--quiet", "--no-input", "--no-deps", "--require-hashes", "--only-binary=:all:", f"--dest={folder}"]
         argv += [*_index(item), *_tags(item.entry["file"]), f"--requirement={wanted}"]
-        done = process.run(argv, timeout_s=TIMEOUT_S)
+        # In a folder of our own: `python -m pip` would first look for a pip.py where the user happens to stand.
+        done = process.run(argv, timeout_s=TIMEOUT_S, env=_environment(), cwd=Path(folder))
         if done.code:
             words = " ".join(line for line in done.stderr.splitlines() if line.startswith("ERROR"))
             return [f"pip: {words[:300] or 'gave no reason'}"]
@@ -45,8 +57,18 @@ def download(item: Input, store: Store) -> list[str]:
     return []
 
 
+def _environment() -> dict[str, str]:
+    """Return the environment for pip: of its own variables only those of `FROM_HOST`."""
+    return {
+        name: value for name, value in os.environ.items() if not name.startswith("PIP_") or FROM_HOST.fullmatch(name)
+    }
+
+
 def _index(item: Input) -> list[str]:
-    """Return pip's options for the index that the lock names; none for the everyday index, which pip knows itself."""
+    """Return pip's options for the index that the lock names, and no other; none for the everyday index.
+
+    That one stands in this machine's configuration of pip, which is left aside (`--isolated`) for the others.
+    """
     index = item.entry["index"]
     if index == "pypi":
         return []
@@ -54,8 +76,9 @@ def _index(item: Input) -> list[str]:
     if not label:
         raise KitError(f"{item.name}: its version does not tell which index of {index} has it")
     if index == "pytorch":
-        return [f"--index-url=https://download.pytorch.org/whl/{label['build']}"]
-    return ["--no-index", f"--find-links=https://repo.radeon.com/rocm/manylinux/rocm-rel-{label['release']}/"]
+        return ["--isolated", f"--index-url=https://download.pytorch.org/whl/{label['build']}"]
+    folder = f"https://repo.radeon.com/rocm/manylinux/rocm-rel-{label['release']}/"
+    return ["--isolated", "--no-index", f"--find-links={folder}"]
 
 
 def _tags(file: str) -> list[str]:

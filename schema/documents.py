@@ -63,10 +63,10 @@ def validator(name: str, pointer: str = "") -> Draft202012Validator:
 
 
 def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[Any]:
-    """Match as JSON Schema means it: Python's own `$` would let a newline through at the end."""
+    """Match as JSON Schema means it: Python's `$` lets a last newline through, and digits are of any script."""
     from jsonschema import ValidationError
 
-    if isinstance(instance, str) and not re.search(re.sub(r"\$$", r"\\Z", pattern), instance):
+    if isinstance(instance, str) and not re.search(re.sub(r"\$$", r"\\Z", pattern), instance, re.ASCII):
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
 

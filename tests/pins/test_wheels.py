@@ -1,11 +1,13 @@
+import io
+import tarfile
 import zipfile
 
 import pytest
 
-from pins import wheels
+from pins import process, wheels
 from pins.fetch import fetch
 from pins.lock import from_document
-from pins.sources import Sources, inputs
+from pins.sources import Input, Sources, inputs
 from pins.store import Store, file_sha256
 from schema.errors import KitError
 from tests.pins.fakes_archive import BASE, document
@@ -42,7 +44,6 @@ def lock_of(wheel):
 def local_index(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
-    monkeypatch.setenv("PIP_DISABLE_PIP_VERSION_CHECK", "1")
 
 
 def test_pip_brings_a_wheel_by_hash_from_the_index_it_knows(tmp_path):
@@ -74,23 +75,130 @@ def test_a_version_that_is_not_there_is_refused_by_name(tmp_path):
         )
 
 
+NO_VERSIONS = {  # what a lock may not call a version, since pip would read more than one in it
+    "a line of options": "1.0\n--no-binary=:all:",
+    "a line break at its end": "1.0\n",
+    "a carriage return": "1.0\r--pre",
+    "an option": "--pre",
+    "an option after a blank": "1.0 --pre",
+    "a tab": "1.0\t--pre",
+    "an environment marker": "1.0; python_version > '3'",
+    "an address": "1.0 @ https://a.example/x.tar.gz",
+    "an address without blanks": "@https://a.example/x.tar.gz",
+    "a second condition": "1.0,>=0",
+    "a comment": "1.0#x",
+    "a continued line": "1.0\\",
+    "a variable": "${HOME}",
+    "any version": "*",
+    "digits of another script": "\u0661.0",
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("version", NO_VERSIONS.values(), ids=NO_VERSIONS)
+def test_what_pip_could_read_as_more_than_a_version_is_refused(tmp_path, monkeypatch, version):
+    monkeypatch.setattr(process, "run", lambda *_, **__: pytest.fail("pip was asked"))
+    with pytest.raises(KitError, match=r"wheels\[0\]\.version: .* does not match"):
+        lock_of(entry(version=version))
+
+    with pytest.raises(KitError, match="is not a name and a version"):
+        wheels.download(Input("wheel", "3" * 64, None, f"wheels/{FILE}", entry(version=version)), Store(tmp_path))
+
+
+def source_package(folder, marker):
+    """A source package whose setup.py leaves a mark when it runs."""
+    folder.mkdir()
+    script = (
+        f"open({str(marker)!r}, 'w').close()\nimport setuptools\nsetuptools.setup(name='kit-probe', version='1.0')\n"
+    )
+    with tarfile.open(folder / "kit_probe-1.0.tar.gz", "w:gz") as archive:
+        for name, text in {
+            "setup.py": script,
+            "PKG-INFO": "Metadata-Version: 2.1\nName: kit-probe\nVersion: 1.0\n",
+        }.items():
+            member = tarfile.TarInfo(f"kit_probe-1.0/{name}")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
+    return folder / "kit_probe-1.0.tar.gz"
+
+
+def test_no_source_package_is_built_whatever_the_machine_is_set_to(tmp_path, monkeypatch):
+    path = source_package(tmp_path / "index", tmp_path / "mark")
+    (tmp_path / "pip.conf").write_text("[global]\nno-binary = :all:\n[download]\nno-binary = :all:\n")
+    (tmp_path / "more.txt").write_text(f"{path}\n")
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
+    monkeypatch.setenv("PIP_NO_BINARY", ":all:")
+    monkeypatch.setenv("PIP_REQUIREMENT", str(tmp_path / "more.txt"))
+
+    with pytest.raises(KitError, match="no source has 1 of the files"):
+        fetch(
+            lock_of(entry(sha256=file_sha256(path))),
+            Store(tmp_path / "cache"),
+            progress=False,
+            sources=Sources(tmp_path / "bare"),
+        )
+
+    assert not (tmp_path / "mark").exists()
+
+
+def test_of_pips_own_variables_only_those_of_indexes_and_of_the_way_to_them_are_passed_on(monkeypatch):
+    kept = {"PIP_INDEX_URL": "a", "PIP_EXTRA_INDEX_URL": "b", "PIP_CERT": "c", "PIP_CLIENT_CERT": "d", "PIP_PROXY": "e"}
+    for name, value in (kept | {"PIP_REQUIREMENT": "x", "PIP_NO_BINARY": "y", "PIP_INDEX_URL_": "z"}).items():
+        monkeypatch.setenv(name, value)
+
+    found = {name: value for name, value in wheels._environment().items() if name.startswith("PIP_")}
+
+    assert {name: value for name, value in found.items() if name not in {"PIP_NO_INDEX", "PIP_FIND_LINKS"}} == kept
+
+
+def test_the_index_may_stand_in_a_configuration_file(tmp_path, monkeypatch):
+    path = build(tmp_path / "index")
+    monkeypatch.delenv("PIP_FIND_LINKS")
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
+    (tmp_path / "pip.conf").write_text(f"[global]\nfind-links = {tmp_path / 'index'}\n")
+    lock, store = lock_of(entry(sha256=file_sha256(path))), Store(tmp_path / "cache")
+
+    fetch(lock, store, progress=False, sources=Sources(tmp_path / "bare"))
+
+    assert store.has(lock.wheels[0]["sha256"])
+
+
+def test_a_file_called_pip_in_the_current_folder_is_not_run(tmp_path, monkeypatch):
+    path = build(tmp_path / "index")
+    (tmp_path / "pip.py").write_text(f"open({str(tmp_path / 'mark')!r}, 'w').close()\n")
+    monkeypatch.chdir(tmp_path)
+
+    fetch(
+        lock_of(entry(sha256=file_sha256(path))),
+        Store(tmp_path / "cache"),
+        progress=False,
+        sources=Sources(tmp_path / "bare"),
+    )
+
+    assert not (tmp_path / "mark").exists()
+
+
 INDEXES = {  # sentence: (index, version, options)
     "the everyday index is pip's own business": ("pypi", "1.0", []),
     "PyTorch's index by ROCm release": (
         "pytorch",
         "2.6.0+rocm6.2.4",
-        ["--index-url=https://download.pytorch.org/whl/rocm6.2.4"],
+        ["--isolated", "--index-url=https://download.pytorch.org/whl/rocm6.2.4"],
     ),
     "PyTorch's index by CUDA release": (
         "pytorch",
         "2.9.0+cu130",
-        ["--index-url=https://download.pytorch.org/whl/cu130"],
+        ["--isolated", "--index-url=https://download.pytorch.org/whl/cu130"],
     ),
-    "PyTorch's index for the CPU": ("pytorch", "2.9.0+cpu", ["--index-url=https://download.pytorch.org/whl/cpu"]),
+    "PyTorch's index for the CPU": (
+        "pytorch",
+        "2.9.0+cpu",
+        ["--isolated", "--index-url=https://download.pytorch.org/whl/cpu"],
+    ),
     "AMD's folder by ROCm release": (
         "amd",
         "2.9.1+rocm7.2.0",
-        ["--no-index", "--find-links=https://repo.radeon.com/rocm/manylinux/rocm-rel-7.2.0/"],
+        ["--isolated", "--no-index", "--find-links=https://repo.radeon.com/rocm/manylinux/rocm-rel-7.2.0/"],
     ),
 }
 
