@@ -11,7 +11,7 @@ from schema import canon, documents
 from schema.errors import KitError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 #: Records that are kept as objects; samples are kept as numbers.
 MAX_OBJECTS = 500_000
@@ -29,11 +29,13 @@ class Report:
 
 @dataclass(frozen=True)
 class Results:
-    """One benchmark run. `samples` holds seconds a step by case and process, in the order of taking."""
+    """One benchmark run. By case and process: seconds a step in the order of taking, their times, how many throttled."""
 
     start: dict[str, Any]
     processes: list[dict[str, Any]]
     samples: dict[tuple[str, int], array[float]]
+    times: dict[tuple[str, int], array[float]]
+    throttled: dict[tuple[str, int], int]
     telemetry: list[dict[str, Any]]
     end: dict[str, Any]
 
@@ -76,15 +78,32 @@ def report(data: bytes) -> Report:
 
 def results(pieces: Iterator[bytes]) -> Results:
     """Return the results in these JSON Lines, given piece by piece; KitError when they are not one."""
-    taken: dict[tuple[bytes, int], array[float]] = {}
+    taken: dict[tuple[bytes, int], Series] = {}
     found = _collect(streams.records(streams.lines(pieces), "results-1"), taken)
     if "protocol" not in found["start"][0]:
         raise KitError("the results do not say which protocol they follow")
-    samples = {(case.decode(), process): seconds for (case, process), seconds in taken.items()}
-    return Results(found["start"][0], found["process"], samples, found["telemetry"], found["end"][0])
+    series = {(case.decode(), process): one for (case, process), one in taken.items()}
+    return Results(
+        found["start"][0],
+        found["process"],
+        {key: one.seconds for key, one in series.items()},
+        {key: one.times for key, one in series.items()},
+        {key: one.throttled for key, one in series.items()},
+        found["telemetry"],
+        found["end"][0],
+    )
 
 
-def _collect(source: Iterator[Any], taken: dict[tuple[bytes, int], array[float]]) -> dict[str, list[dict[str, Any]]]:
+@dataclass
+class Series:
+    """The samples of one process, while they come."""
+
+    seconds: array[float] = field(default_factory=lambda: array("d"))
+    times: array[float] = field(default_factory=lambda: array("d"))
+    throttled: int = 0
+
+
+def _collect(source: Iterator[Any], taken: dict[tuple[bytes, int], Series]) -> dict[str, list[dict[str, Any]]]:
     """Sort the records by kind; samples go into `taken`."""
     found: dict[str, list[dict[str, Any]]] = {
         kind: [] for kind in ("start", "facts", "finding", "process", "telemetry", "end")
@@ -92,13 +111,15 @@ def _collect(source: Iterator[Any], taken: dict[tuple[bytes, int], array[float]]
     objects = 0
     for item in source:
         if isinstance(item, tuple):
-            case, process, index, seconds = item
+            case, process, index, seconds, at_s, throttled = item
             series = taken.get((case, process))
             if series is None:
-                series = taken[case, process] = array("d")
-            if index != len(series):
-                raise KitError(f"sample {index} of {case.decode()}, process {process}, follows {len(series)} samples")
-            series.append(seconds)
+                series = taken[case, process] = Series()
+            if index != len(series.seconds):
+                raise KitError(f"sample {index} of {case.decode()}, process {process}, is not the next one")
+            series.seconds.append(seconds)
+            series.times.append(at_s)
+            series.throttled += throttled
             continue
         objects += 1
         if objects > MAX_OBJECTS:
@@ -136,3 +157,16 @@ def _document(data: bytes, schema: str) -> Any:
     if canon.dumps(document) != data:
         raise KitError("the file is not in canonical form (RFC 8785)")
     return document
+
+
+def attempt(what: str, call: Callable[[], Any]) -> Any:
+    """Return what `call` returns; any exception of its becomes a KitError.
+
+    Judges and statistics meet a stranger's facts here, of any shape: what they trip over is a refusal, no traceback.
+    """
+    try:
+        return call()
+    except KitError:
+        raise
+    except Exception as error:
+        raise KitError(f"{what} failed: {type(error).__name__}: {str(error)[:160]}") from error

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from bundle import archive, identity, layout, redaction, streams
 from bundle import story as tell
-from bundle.evidence import Evidence, Report, Results, parse
+from bundle.evidence import Evidence, Report, Results, attempt, parse
 from bundle.verify import judge
-from bundle.views import attempt, summary, views
+from bundle.views import summary, views
 from schema import canon
 from schema.errors import KitError
 from schema.stream import now

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from schema import documents, samples
 from schema.errors import KitError
-from schema.records import KINDS
-from schema.stream import compact
+from schema.stream import Order, compact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +20,9 @@ CHUNK = 1 << 20
 #: Kinds that come by the million, checked by `schema.samples`; a general validator takes 0.2 ms for each of the others.
 FAST = frozenset({"sample", "telemetry"})
 MAX_CHECKED = 20_000
+SAMPLE = {"kind": "sample"}
+#: case, process, index, seconds, at_s, whether it is tagged `throttled`
+Sample = tuple[bytes, int, int, float, float, bool]
 
 #: Which part of which schema each record of a document follows.
 PARTS = {
@@ -77,39 +79,29 @@ def lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
         raise KitError("the last line is cut off")
 
 
-def records(source: Iterator[bytes], document: str) -> Iterator[dict[str, Any] | tuple[bytes, int, int, float]]:
-    """Yield each record: a sample as (case, process, index, seconds), any other as its JSON object.
+def records(source: Iterator[bytes], document: str) -> Iterator[dict[str, Any] | Sample]:
+    """Yield each record: a sample as a `Sample`, any other as its JSON object.
 
     Raises KitError unless the lines are start, records, end, each follows the schema, and `end` counts them right.
     """
-    counts = {kind: 0 for kind in KINDS if kind != "end"}
-    kind, checked = "", 0
+    order, checked = Order(), 0
     for number, line in enumerate(source, 1):
-        sample = samples.quick(line) if kind not in {"", "end"} and document == "results-1" else None
+        sample = samples.quick(line) if document == "results-1" else None
         if sample is not None:
-            kind = "sample"
-            counts[kind] += 1
+            order.take(SAMPLE, number)
             yield sample
             continue
         item = _record(line, number, document)
         checked += item["kind"] not in FAST
         if checked > MAX_CHECKED:
             raise KitError(f"there are more than {MAX_CHECKED} records beside samples and sensor readings")
-        if (number == 1) != (item["kind"] == "start") or kind == "end":
-            raise KitError(f"line {number}: {item['kind']} is out of order; the stream must be start, records, end")
-        kind = item["kind"]
-        if kind == "end":
-            seen = {name: count for name, count in counts.items() if count}
-            if item["counts"] != seen:
-                raise KitError(f"the stream has {compact(seen)}, its `end` says {compact(item['counts'])}")
-        else:
-            counts[kind] += 1
-        if kind == "sample":
-            yield item["case"].encode(), int(item["process"]), int(item["index"]), float(item["seconds"])
+        order.take(item, number)
+        if item["kind"] == "sample":
+            where = item["case"].encode(), int(item["process"]), int(item["index"])
+            yield *where, float(item["seconds"]), float(item["at_s"]), bool(item.get("tags"))
         else:
             yield item
-    if kind != "end":
-        raise KitError("the stream was cut off: it has no `end`")
+    order.close()
 
 
 def _record(line: bytes, number: int, document: str) -> dict[str, Any]:

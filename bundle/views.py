@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.summary import summarize
 from bundle import card, guide, junit, layout, page, report
+from bundle.evidence import attempt
 from bundle.format import visible
 from bundle.identity import content_hash
 from bundle.story import Story
@@ -16,8 +17,6 @@ from schema import canon, documents
 from schema.errors import KitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from bundle.evidence import Evidence
 
 #: Columns of the table for a spreadsheet, base units.
@@ -101,16 +100,3 @@ def packages(evidence: Evidence) -> dict[str, bytes]:
         for name, pairs in listed.items()
         if pairs
     }
-
-
-def attempt(what: str, call: Callable[[], Any]) -> Any:
-    """Return what `call` returns; any exception of its becomes a KitError.
-
-    Judges and statistics meet a stranger's facts here, of any shape: what they trip over is a refusal, no traceback.
-    """
-    try:
-        return call()
-    except KitError:
-        raise
-    except Exception as error:
-        raise KitError(f"{what} failed: {type(error).__name__}: {str(error)[:160]}") from error

@@ -15,7 +15,7 @@ _INTEGER = rb"(0|[1-9][0-9]{0,8})"
 _NUMBER = rb"((?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,40})?(?:e[+-]?[0-9]{1,3})?)"
 _LINE = re.compile(
     rb'\{"kind":"sample","case":"([a-z0-9][a-z0-9_.-]{0,99})","process":' + _INTEGER + rb',"index":' + _INTEGER + rb","
-    rb'"seconds":' + _NUMBER + rb',"at_s":' + _NUMBER + rb'(?:,"tags":\["throttled"\])?\}\n?'
+    rb'"seconds":' + _NUMBER + rb',"at_s":' + _NUMBER + rb'(,"tags":\["throttled"\])?\}\n?'
 )
 _INFINITY = float("inf")
 _SAMPLE = frozenset({"kind", "case", "process", "index", "seconds", "at_s"})
@@ -27,16 +27,16 @@ _OPTIONAL = {
 }
 
 
-def quick(line: bytes) -> tuple[bytes, int, int, float] | None:
-    """Return case, process, index and seconds of a sample's line; None when only the slow way can tell."""
+def quick(line: bytes) -> tuple[bytes, int, int, float, float, bool] | None:
+    """Return case, process, index, seconds, at_s and "throttled" of a line; None when only the slow way can tell."""
     match = _LINE.fullmatch(line)
     if match is None:
         return None
-    case, process, index, seconds, at_s = match.groups()
-    value = float(seconds)
-    if not 0 < value < _INFINITY or float(at_s) == _INFINITY:
+    case, process, index, seconds, at_s, tags = match.groups()
+    value, moment = float(seconds), float(at_s)
+    if not 0 < value < _INFINITY or moment == _INFINITY:
         return None
-    return case, int(process), int(index), value
+    return case, int(process), int(index), value, moment, tags is not None
 
 
 def fault(item: dict[str, Any]) -> str:

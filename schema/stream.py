@@ -67,30 +67,41 @@ def parse_line(line: str | bytes, number: int) -> dict[str, Any]:
     return item
 
 
-def read(lines: Iterable[str | bytes]) -> Iterator[dict[str, Any]]:
-    """Yield the records of a whole stream.
+class Order:
+    """Hold a stream to its form while its records come: start, records, and an end that counts them right."""
 
-    Raises KitError unless the first is `start`, the last is `end`, and the counts in `end` are those of the records.
-    """
-    counts: dict[str, int] = {}
-    kind = ""
-    end: dict[str, Any] = {}
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+        self.kind = ""
+
+    def take(self, item: dict[str, Any], number: int) -> None:
+        """Take the record on line `number`, from 1."""
+        kind = item["kind"]
+        if (number == 1) != (kind == "start") or self.kind == "end":
+            raise KitError(f"line {number}: {kind} is out of order", "the stream must be start, records, end")
+        self.kind = kind
+        if kind != "end":
+            self.counts[kind] = self.counts.get(kind, 0) + 1
+        elif item.get("counts") != self.counts:
+            said = compact(item.get("counts"))
+            raise KitError(f"the stream has {compact(self.counts)}, its `end` says {said}", "run the command again")
+
+    def close(self) -> None:
+        """Say that nothing more comes."""
+        if self.kind != "end":
+            raise KitError("the stream was cut off: it has no `end`", "run the command again")
+
+
+def read(lines: Iterable[str | bytes]) -> Iterator[dict[str, Any]]:
+    """Yield the records of a whole stream. Raises KitError unless each is one of ours, and `Order` is content."""
+    order = Order()
     for number, line in enumerate(lines, 1):
         if len(line) > MAX_LINE_BYTES:
             raise KitError(f"line {number} is longer than {MAX_LINE_BYTES} bytes")
         item = parse_line(line, number)
-        if (number == 1) != (item["kind"] == "start") or kind == "end":
-            raise KitError(f"line {number}: {item['kind']} is out of order", "the stream must be start, records, end")
-        kind = item["kind"]
-        if kind == "end":
-            end = item
-        else:
-            counts[kind] = counts.get(kind, 0) + 1
+        order.take(item, number)
         yield item
-    if kind != "end":
-        raise KitError("the stream was cut off: it has no `end`", "run the command again")
-    if end.get("counts") != counts:
-        raise KitError(f"the stream has {counts}, its `end` says {end.get('counts')}", "run the command again")
+    order.close()
 
 
 def report_document(records: Iterable[dict[str, Any]]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ def test_samples_come_as_numbers_and_all_else_as_objects():
     found = read(lines(records))
 
     assert found[0] == records[0]
-    assert found[1] == (b"matmul.bf16.8192", 0, 0, records[1]["seconds"])
+    assert found[1] == (b"matmul.bf16.8192", 0, 0, records[1]["seconds"], records[1]["at_s"], False)
     assert found[-1] == records[-1]
 
 

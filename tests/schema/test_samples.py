@@ -79,7 +79,7 @@ def test_numbers_that_are_not_finite_are_refused(value):
 def test_the_form_that_the_stream_writes_is_read_the_quick_way():
     line = json.dumps(SAMPLE | {"tags": ["throttled"]}, separators=(",", ":")).encode() + b"\n"
 
-    assert samples.quick(line) == (b"copy.fp32", 0, 3, 1.5e-05)
+    assert samples.quick(line) == (b"copy.fp32", 0, 3, 1.5e-05, 0.25, True)
 
 
 @pytest.mark.parametrize(
