@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 MAX_REDIRECTS = 5
 MAX_RETRY_AFTER_S = 30.0
+MAX_PAGE_BYTES = 1 << 16  # of the page that comes with a redirect
 HEADERS = {"User-Agent": "rocm-repro-kit", "Accept-Encoding": "identity"}
 
 
@@ -59,15 +60,17 @@ class Client:
 
         Read the body to its end, or call `forget`: only then can the connection be used again.
         """
-        for _ in range(MAX_REDIRECTS):
-            response = self._ask(urlsplit(url), start)
-            if response.status not in {301, 302, 303, 307, 308}:
-                return _judge(response, start)
-            target = urljoin(url, response.headers.get("Location", ""))
-            response.read()
-            if urlsplit(target).scheme not in {"https", urlsplit(url).scheme}:
-                raise RefusedError(f"redirected to {without_login(target)[:200]}")
-            url = target
+        try:
+            for _ in range(MAX_REDIRECTS):
+                response = self._ask(urlsplit(url), start)
+                if response.status not in {301, 302, 303, 307, 308}:
+                    return _judge(response, start)
+                url = self._target(url, response)
+        except (OSError, http.client.HTTPException) as error:
+            words = "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
+            raise LaterError(words, unreachable=True) from error
+        except ValueError as error:  # from an address, here, of the proxy or of a redirect; the same the next time
+            raise RefusedError(f"an address cannot be read: {error}") from error
         raise RefusedError(f"more than {MAX_REDIRECTS} redirects")
 
     def forget(self) -> None:
@@ -91,12 +94,23 @@ class Client:
             connection, target, more = self._connection(url)
             connection.request("GET", target, headers=headers | more)
             return connection.getresponse()
-        except (OSError, http.client.HTTPException, ValueError) as error:
+        except (OSError, http.client.HTTPException) as error:
             self.forget()
-            if not fresh and not isinstance(error, TimeoutError):
-                return self._ask(url, start)  # the server had closed an idle connection
-            words = "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
-            raise LaterError(words, unreachable=True) from error
+            if fresh or isinstance(error, TimeoutError):
+                raise
+            return self._ask(url, start)  # the server had closed an idle connection
+
+    def _target(self, url: str, response: HTTPResponse) -> str:
+        """Return where a redirect leads. Its page is read in one go, or given up together with the connection."""
+        target = urljoin(url, response.headers.get("Location", ""))
+        if urlsplit(target).scheme not in {"https", urlsplit(url).scheme}:
+            raise RefusedError(f"redirected to {without_login(target)[:200]}")
+        size = response.length
+        if size is None or len(response.read1(MAX_PAGE_BYTES)) < size:
+            self.forget()
+        else:
+            response.close()
+        return target
 
     def _connections(self) -> dict[tuple[str, str], HTTPConnection]:
         if not hasattr(self.local, "connections"):
@@ -132,7 +146,10 @@ class Client:
 
 def without_login(address: str) -> str:
     """Return an address fit to be shown: no user name, no password."""
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return "an address that cannot be read"
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if parts.username else address
 
 
@@ -150,13 +167,11 @@ def _judge(response: HTTPResponse, start: int) -> Answer:
     if status == 206:
         span, _, total = response.headers.get("Content-Range", "").removeprefix("bytes ").partition("/")
         if span.startswith(f"{start}-"):
-            return Answer(response, start, int(total) if total.isdigit() else None)
+            return Answer(response, start, int(total) if total.isdecimal() else None)
     words = f"HTTP {status} {response.reason}"[:100]
     if status in {206, 416}:
         raise RangeError(f"{words}, but not what was asked for")
-    response.read(1 << 16)
-    response.close()
     if status in {408, 425, 429} or status >= 500:
         after = response.headers.get("Retry-After", "")
-        raise LaterError(words, after_s=min(float(after), MAX_RETRY_AFTER_S) if after.isdigit() else 0)
+        raise LaterError(words, after_s=min(float(after), MAX_RETRY_AFTER_S) if after.isdecimal() else 0)
     raise RefusedError(words)

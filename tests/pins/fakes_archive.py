@@ -78,7 +78,8 @@ class Archive:
     An answer is an HTTP status, or one of: "cut" (half the promised bytes), "cut short" (half, promised as all),
     "wrong" (other bytes of the same length), "long" (more bytes, none promised), "slow" (a second of silence),
     "other range" (a range that was not asked for), "no range" (the whole, whatever was asked), a URL (a redirect).
-    The last one stays when it is "always".
+    Or a tuple of status, headers, and how the page that comes with it ends: "whole", "cut", "hang" (until the client has
+    gone), "endless". The last answer stays when it is followed by "always".
     """
 
     def __init__(self):
@@ -130,6 +131,9 @@ class Archive:
         fault = (faults[0] if faults[1:] == ["always"] else faults.pop(0)) if faults else 200
         if fault == 200 and path not in self.files:
             fault = 404
+        if isinstance(fault, tuple):
+            self._send_page(handler, *fault)
+            return
         if isinstance(fault, int) and fault != 200:
             handler.send_response(fault)
             handler.send_header("Content-Length", "0")
@@ -142,6 +146,22 @@ class Archive:
             handler.end_headers()
             return
         self._send(handler, self.files[path], wanted, fault)
+
+    @staticmethod
+    def _send_page(handler, status, headers, end):
+        handler.send_response(status)
+        for name, value in headers.items():
+            handler.send_header(name, value)
+        if end != "endless":
+            handler.send_header("Content-Length", "1000")
+        handler.end_headers()
+        handler.wfile.write(bytes(1000 if end == "whole" else 500))
+        while end == "endless":
+            handler.wfile.write(bytes(1 << 16))
+        if end == "hang":
+            handler.connection.settimeout(5)
+            handler.rfile.read(1)
+        handler.close_connection = end != "whole"
 
     @staticmethod
     def _send(handler, content, wanted, fault):

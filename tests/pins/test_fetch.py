@@ -149,6 +149,71 @@ def test_a_silent_server_is_given_up_in_time(archive, store, here):
         run(lock, store, here, timeout_s=0.1)
 
 
+PAGES = {  # sentence: (answer, words)
+    **{
+        f"a page of {status} that is {end}": ((status, {}, end), f"HTTP {status}")
+        for status in (404, 503)
+        for end in ("cut", "hang", "endless")
+    },
+    "a time to ask again that is no number": ((503, {"Retry-After": "\u00b2"}, "whole"), "HTTP 503"),
+    "a time to ask again that is a date": ((503, {"Retry-After": "Wed, 21 Oct"}, "whole"), "HTTP 503"),
+    "a redirect to half an address": ((302, {"Location": "http://[bad"}, "whole"), "an address cannot be read"),
+    "a redirect to no port": ((302, {"Location": "http://a.example:x/"}, "whole"), "nonnumeric|an address cannot be"),
+    "a redirect to an unwritable name": (
+        (302, {"Location": f"http://{'a' * 70}.example/"}, "whole"),
+        "address|label|not",
+    ),
+    "a redirect without an address": ((302, {}, "whole"), "more than 5 redirects"),
+    "a redirect whose page never comes": ((302, {"Location": "/debian/x"}, "hang"), "no answer in time|HTTP 404"),
+    "a redirect whose page is cut": ((302, {"Location": "/debian/x"}, "cut"), "HTTP 404"),
+    "a redirect whose page has no end": ((302, {"Location": "/debian/x"}, "endless"), "HTTP 404"),
+    "a part of a file of odd length": (
+        (206, {"Content-Range": "bytes 0-1/\u00b2"}, "cut"),
+        "cut off|no answer|206|slow",
+    ),
+}
+
+
+@pytest.mark.parametrize(("answer", "words"), PAGES.values(), ids=PAGES)
+def test_what_comes_with_an_answer_that_is_no_file_changes_nothing_and_hides_nothing(
+    archive, store, here, answer, words
+):
+    lock = archive.add(lock_of({"aa": CONTENTS["aa"]}), CONTENTS)
+    archive.faults[PATH] = [answer, "always"]
+
+    with pytest.raises(KitError, match=rf"no source has 1 of the files of small:\n  aa_.*({words})"):
+        run(lock, store, here, timeout_s=0.2)
+
+
+def test_a_connection_outlives_a_redirect(archive, store, here):
+    lock = archive.add(lock_of({"aa": CONTENTS["aa"]}), CONTENTS)
+    archive.files["moved"] = CONTENTS["aa"]
+    archive.faults[PATH] = [(302, {"Location": "/debian/moved"}, "whole")]
+
+    run(lock, store, here)
+
+    assert (len(archive.requests), archive.connections) == (2, 1)
+
+
+@pytest.mark.parametrize("address", ["http://[bad/debian", "http://a:x/debian", "http://\u0130/debian"])
+def test_a_setting_that_is_no_address_is_an_answer_not_a_traceback(store, tmp_path, monkeypatch, address):
+    monkeypatch.setenv("KIT_SNAPSHOT", address)
+    root = host_root(tmp_path / "root", address)
+
+    with pytest.raises(KitError, match="no source has 1 of the files"):
+        run(lock_of({"aa": b"x"}), store, Sources(root))
+
+
+@pytest.mark.parametrize("address", ["http://[bad", "http://a:x", "://"])
+def test_a_proxy_that_is_no_address_is_an_answer_not_a_traceback(archive, store, here, monkeypatch, address):
+    lock = archive.add(lock_of({"aa": b"x"}), {"aa": b"x"})
+    monkeypatch.setenv("http_proxy", address)
+    monkeypatch.setenv("no_proxy", "")
+
+    with pytest.raises(KitError, match="no source has 1 of the files"):
+        run(lock, store, here)
+
+
 def test_a_trickle_is_given_up(archive, store, here, monkeypatch):
     monkeypatch.setattr(download, "GRACE_S", -100.0)
     lock = archive.add(lock_of({"aa": CONTENTS["aa"]}), CONTENTS)
