@@ -111,6 +111,16 @@ def test_a_second_time_everything_is_checked_and_kept(kit, made):
     assert kept == ["image", "validate", "benchmarks", "bundle"]
 
 
+def test_when_the_image_was_removed_only_the_image_is_made_again(kit, made, engine):
+    engine.remove(documents.read_json(Path(made["bundle"]).parent / "image.json")["engine_id"], force=True)
+
+    done = kit("reproduce", "--json")
+
+    assert (done.returncode, json.loads(done.stdout)["image_id"]) == (0, made["image_id"])
+    kept = [line.partition(":")[0] for line in done.stderr.splitlines() if ": kept (" in line]
+    assert kept == ["validate", "benchmarks", "bundle"]
+
+
 def test_the_bundle_verifies_and_its_archive_says_the_same(kit, made):
     folder, archive = (
         kit("verify", path, "--json", options=False) for path in (made["bundle"], made["bundle"] + ".tar")
