@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from pins import archives, process
+from pins.paths import there
 from schema.errors import KitError
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
@@ -65,9 +66,9 @@ class Apt:
         if not uris[archives.DEBIAN]:
             raise KitError(
                 "the apt sources of this machine name no Debian archive, so packages cannot be resolved here",
-                "run `lock` on Debian, or in a container of it; the locks that are here already can be built anywhere",
+                "run ./kit lock on Debian, or in a container of it; the locks that are here can be built anywhere",
             )
-        if not Path(KEYRING).exists():
+        if not there(Path(KEYRING)):
             raise KitError(
                 f"Debian's keys are not on this machine: {KEYRING}", "apt-get install debian-archive-keyring"
             )
@@ -90,7 +91,7 @@ class Apt:
                 f"the signed indexes of Debian {self.suite} cannot be had: {words[:600] or 'apt gave no reason'}",
                 f"update the package debian-archive-keyring: its keys are too old for {self.suite}"
                 if signature
-                else "check the network and the proxy, then run `lock` again",
+                else "check the network and the proxy, then run ./kit lock again",
             )
 
     def solve(self, names: list[str]) -> list[Package]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from pins.paths import matching
+
 DEBIAN, SECURITY = "debian", "debian-security"
 CODENAMES = "bullseye|bookworm|trixie|forky|duke|sid"
 ALIASES = "oldoldstable|oldstable|stable|testing|unstable"
@@ -20,7 +22,7 @@ def find(root: Path = Path("/")) -> dict[str, list[str]]:
     """
     etc = root / "etc/apt"
     found: dict[str, list[str]] = {DEBIAN: [], SECURITY: []}
-    for path in [etc / "sources.list", *sorted((etc / "sources.list.d").glob("*"))]:
+    for path in [etc / "sources.list", *matching(etc / "sources.list.d", "*")]:
         for uri, suite in _entries(path):
             name = _archive(uri, suite)
             if name and uri.startswith(REACHABLE):

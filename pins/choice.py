@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pins import lock as locks
+from pins.paths import matching, there
 from schema import facts
 from schema.errors import KitError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pins.host import Host
     from pins.lock import Lock
 
@@ -29,11 +29,22 @@ def find(host: Host, *, rocm: str = "", channel: str = "", lock: str = "", folde
     """Return the lock to use on `host`; KitError, naming what works, when there is none.
 
     `lock` is a name or a file and overrides all else. Without it: the channel asked for, or the one that fits the host;
-    of it the version asked for, or the newest that serves this machine's GPUs.
+    of it the version asked for, or the newest that serves this machine's GPUs. Only the chosen one must fit its pin.
+    A lock that cannot be read might have been the one, so it is mentioned.
     """
     if lock:
         return _named(lock, host, folder)
-    present = locks.load_all(folder)
+    broken: list[str] = []
+    present = locks.load_all(folder, tell=broken.append)
+    passed_over = [f"{name} cannot be read and was passed over: ./kit doctor --lock {name} says why" for name in broken]
+    try:
+        found = _best(host, present, rocm, channel)
+    except KitError as error:
+        raise KitError(error.message, "; ".join(filter(None, [error.hint, *passed_over]))) from error
+    return Choice(locks.fresh(found.lock), "; ".join([found.reason, *passed_over]))
+
+
+def _best(host: Host, present: list[Lock], rocm: str, channel: str) -> Choice:
     wanted = [item for item in present if not rocm or matches(item.rocm, rocm)]
     if not wanted:
         raise KitError(f"no lock for ROCm {rocm}" if rocm else "no locks", f"locks present: {_listed(present)}")
@@ -43,9 +54,7 @@ def find(host: Host, *, rocm: str = "", channel: str = "", lock: str = "", folde
         others = _listed(wanted)
         instead = min({item.channel for item in wanted})
         version = f" of ROCm {rocm}" if rocm else ""
-        raise KitError(
-            f"no {channel} lock{version} ({why})", f"use --channel {instead}, which has {others}" if others else ""
-        )
+        raise KitError(f"no {channel} lock{version} ({why})", f"use --channel {instead}, which has {others}")
     serving = [item for item in found if serves(item, host)]
     if not serving:
         raise _unserved(found, present, host, rocm)
@@ -94,9 +103,9 @@ def _channel(host: Host, present: list[Lock], *, rocm: str) -> tuple[str, str]:
 def _named(name: str, host: Host, folder: Path) -> Choice:
     path = folder / f"{name}{locks.LOCK_SUFFIX}"
     if "/" in name or name.endswith(".yaml"):
-        path = folder.__class__(name)
-    elif not path.exists():
-        present = sorted(found.name.removesuffix(locks.LOCK_SUFFIX) for found in folder.glob("*" + locks.LOCK_SUFFIX))
+        path = Path(name)
+    elif not there(path):
+        present = [found.name.removesuffix(locks.LOCK_SUFFIX) for found in matching(folder, "*" + locks.LOCK_SUFFIX)]
         raise KitError(f"no lock {name}", f"locks present: {', '.join(present) or 'none'}")
     lock = locks.load(path)
     warning = "" if serves(lock, host) else f"; its GPU binaries do not serve {_gpus(host)}"

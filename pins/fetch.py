@@ -23,11 +23,15 @@ MAX_NAMED = 5
 
 @dataclass(frozen=True)
 class Fetched:
-    """What a fetch did: files and bytes that the lock needs, and the bytes that came over the network for it."""
+    """What a fetch did: files and bytes that the lock needs, and the bytes that came over the network for it.
+
+    `note` says what of the lock no fetch brings.
+    """
 
     files: int
     bytes: int
     downloaded_bytes: int
+    note: str = ""
 
 
 def fetch(
@@ -43,7 +47,7 @@ def fetch(
     total = sum(item.size or 0 for item in items)
     missing = _missing(items, store, total, shown=progress)
     if not missing:
-        return Fetched(len(items), total, 0)
+        return Fetched(len(items), total, 0, _note(lock))
     needed = sum(item.size or 0 for item in missing)
     with Progress("fetch", needed, unit="B", shown=progress) as shown:
         shown.note(
@@ -60,7 +64,12 @@ def fetch(
         failed = _download(missing, downloader, sources)
     if failed:
         raise _lacking(lock, failed)
-    return Fetched(len(items), total, downloader.downloaded_bytes)
+    return Fetched(len(items), total, downloader.downloaded_bytes, _note(lock))
+
+
+def _note(lock: Lock) -> str:
+    base = lock.base
+    return f"the base image {base['repo']}@{base['digest']} is not fetched here: `./kit build` pulls it" if base else ""
 
 
 def _missing(items: list[Input], store: Store, total: float, *, shown: bool) -> list[Input]:
@@ -107,6 +116,6 @@ def _lacking(lock: Lock, failed: dict[Input, list[str]]) -> KitError:
         named.append(f"and {len(failed) - MAX_NAMED} more")
     return KitError(
         f"no source has {len(failed)} of the files of {lock.name}:\n  " + "\n  ".join(named),
-        f"KIT_SOURCE=DIR ./kit fetch --lock {lock.name}, DIR being a folder or URL that `kit mirror` filled; or "
+        f"KIT_SOURCE=DIR ./kit fetch --lock {lock.name}, DIR being a folder or URL that `./kit mirror DIR` filled; or "
         f"make a new lock from today's archive: ./kit lock --pin {lock.name}",
     )

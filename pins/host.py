@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from pins.paths import is_folder, matching, there
+
 NODES = "sys/class/kfd/kfd/topology/nodes"
 
 
@@ -27,20 +29,23 @@ class Host:
 
 
 def look(root: Path = Path("/")) -> Host:
-    """Look at `/dev/kfd`, the KFD topology, and the traces of NVIDIA's driver; nothing is opened but sysfs files."""
+    """Look at `/dev/kfd`, the KFD topology, and the traces of NVIDIA's driver; nothing is opened but sysfs files.
+
+    What this user may not see is not there: it could not be used either.
+    """
     nodes = root / NODES
     return Host(
-        has_kfd=(root / "dev/kfd").exists(),
+        has_kfd=there(root / "dev/kfd"),
         gfx=_targets(nodes),
-        nvidia=(root / "proc/driver/nvidia/version").exists() or (root / "dev/nvidia0").exists(),
-        topology=nodes.is_dir(),
+        nvidia=there(root / "proc/driver/nvidia/version") or there(root / "dev/nvidia0"),
+        topology=is_folder(nodes),
     )
 
 
 def _targets(nodes: Path) -> tuple[str, ...]:
     """Return the gfx target of each GPU, in the kernel's order of nodes."""
     found = []
-    for node in sorted(nodes.glob("*/properties"), key=lambda path: (len(path.parent.name), path.parent.name)):
+    for node in sorted(matching(nodes, "*/properties"), key=lambda path: (len(path.parent.name), path.parent.name)):
         try:
             text = node.read_text(encoding="ascii", errors="replace")
         except OSError:

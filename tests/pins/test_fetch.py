@@ -10,7 +10,7 @@ from pins.lock import from_document
 from pins.sources import Sources
 from pins.store import Store
 from schema.errors import KitError
-from tests.pins.fakes_archive import deb, document, host_root, lock_of, sha256
+from tests.pins.fakes_archive import BASE, deb, document, host_root, lock_of, sha256
 
 CONTENTS = {"aa": b"a" * 300_000, "bb": b"b" * 10, "cc": os.urandom(200_000)}
 PATH = "pool/main/a/aa/aa_1.0-1_all.deb"
@@ -48,6 +48,14 @@ def test_everything_is_fetched_once_and_verified(archive, store, here):
     assert run(lock, store, here) == Fetched(3, total, 0)
     assert len(archive.requests) == 3
     assert not list((store.root / "parts").iterdir())
+
+
+@pytest.mark.parametrize("contents", [{}, CONTENTS], ids=["an image alone", "packages on an image"])
+def test_an_image_that_is_not_fetched_is_said(archive, store, here, contents):
+    lock = archive.add(lock_of(contents, channel="amd", base=BASE), CONTENTS)
+    note = f"the base image rocm/pytorch@{BASE['digest']} is not fetched here: `./kit build` pulls it"
+
+    assert [run(lock, store, here).note for _ in range(2)] == [note, note]
 
 
 def test_connections_are_kept(archive, store, here):

@@ -7,7 +7,7 @@ from pins.mirror import mirror
 from pins.sources import Sources
 from pins.store import Store
 from schema.errors import KitError
-from tests.pins.fakes_archive import host_root, lock_of
+from tests.pins.fakes_archive import BASE, host_root, lock_of
 
 CONTENTS = {"aa": b"a" * 3000, "bb": b"b"}
 
@@ -69,6 +69,15 @@ def test_it_needs_what_the_store_lacks(tmp_path):
         mirror(lock_of(CONTENTS), Store(tmp_path / "empty"), tmp_path / "mirror", progress=False)
 
     assert not list((tmp_path / "mirror").rglob("*.deb"))
+
+
+@pytest.mark.parametrize("contents", [{}, CONTENTS], ids=["an image alone", "packages on an image"])
+def test_an_image_is_not_mirrored_and_this_is_said(store, tmp_path, contents):
+    with pytest.raises(KitError, match="small builds on an image, and this version does not mirror images") as caught:
+        mirror(lock_of(contents, channel="amd", base=BASE), store, tmp_path / "mirror", progress=False)
+
+    assert f"rocm/pytorch@{BASE['digest']}" in caught.value.hint
+    assert not (tmp_path / "mirror").exists()
 
 
 def test_a_folder_that_cannot_be_written_is_named(store, tmp_path):

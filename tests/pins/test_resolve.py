@@ -64,6 +64,15 @@ def test_a_lock_is_written_the_same_each_time(tmp_path):
     assert resolve(pin(tmp_path, AMD), tmp_path).read_bytes() == before
 
 
+@pytest.mark.parametrize("channel", ["wheel", "cuda", "adopted"])
+def test_a_channel_that_cannot_be_resolved_gives_no_empty_lock(tmp_path, channel):
+    with pytest.raises(KitError, match=f"pins of channel {channel} are not resolved by this version") as caught:
+        resolve(pin(tmp_path, AMD | {"channel": channel}), tmp_path)
+
+    assert caught.value.hint == "use one of: amd, debian"
+    assert list(tmp_path.glob("*.lock.yaml")) == []
+
+
 def test_a_pin_under_another_name_is_refused(tmp_path):
     lock.write(AMD, tmp_path / "other.pin.yaml")
 
@@ -114,7 +123,7 @@ def test_a_machine_without_a_debian_archive_says_where_to_resolve(tmp_path):
     with pytest.raises(KitError, match="name no Debian archive") as caught:
         resolve(pin(tmp_path, DEBIAN), tmp_path, root=tmp_path / "bare")
 
-    assert "run `lock` on Debian" in caught.value.hint
+    assert "run ./kit lock on Debian" in caught.value.hint
 
 
 @pytest.mark.parametrize(("field", "asked", "what"), [("pytorch", "2.5", "PyTorch"), ("python", "3.1", "Python")])

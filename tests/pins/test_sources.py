@@ -92,6 +92,14 @@ def test_a_wheel_is_asked_of_the_mirror_alone_before_pip(tmp_path, monkeypatch):
     assert [place.address for place in Sources(root).places(item)] == [address]
 
 
+def test_a_day_that_never_was_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("KIT_SNAPSHOT", "https://snap.example/archive")
+    item = first(from_document(document([deb("aa", b"x", snapshot="20260231T000000Z")])))
+
+    with pytest.raises(KitError, match="a snapshot of 20260231T000000Z, which never was"):
+        Sources(tmp_path).places(item)
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [

@@ -96,6 +96,32 @@ def test_the_cache_is_where_the_variable_says(monkeypatch, tmp_path):
     assert Store().root == tmp_path / ".cache/rocm-repro-kit"
 
 
+@pytest.fixture
+def homeless(monkeypatch):
+    """A user whom neither the environment nor the system gives a home."""
+    monkeypatch.delenv("KIT_CACHE")
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("pwd.getpwuid", lambda _: (_ for _ in ()).throw(KeyError("uid not found")))
+
+
+@pytest.mark.usefixtures("homeless")
+def test_a_user_without_a_home_needs_only_say_where_the_cache_is(tmp_path, monkeypatch):
+    with pytest.raises(KitError, match=r"there is no folder ~/\.cache/rocm-repro-kit") as caught:
+        Store()
+    assert caught.value.hint == "set KIT_CACHE=DIR"
+    assert Store(tmp_path).root == tmp_path
+
+    monkeypatch.setenv("KIT_CACHE", str(tmp_path))
+    assert Store().root == tmp_path
+
+
+def test_a_home_of_nobody_is_refused(monkeypatch):
+    monkeypatch.setenv("KIT_CACHE", "~no-such-user/cache")
+
+    with pytest.raises(KitError, match="there is no folder ~no-such-user/cache"):
+        Store()
+
+
 def test_a_cache_that_cannot_be_made_names_the_setting(tmp_path):
     (tmp_path / "file").write_text("not a folder")
 
