@@ -3,6 +3,7 @@
 import json
 
 from validate.context import ROOT
+from validate.probes.numerics import DTYPES, PLAN
 from validate.replay import Replay
 
 NODES = "/sys/class/kfd/kfd/topology/nodes"
@@ -52,7 +53,7 @@ def node_files(gpus=2, *, target=90402):
     """What sysfs shows of `gpus` MI300X."""
     files = {
         f"{NODES}/0/properties": "cpu_cores_count 96\nsimd_count 0\ngfx_target_version 0\nlocation_id 0\n",
-        "/sys/module/amdgpu/version": "6.3.6\n",
+        "/sys/module/amdgpu/version": "6.12.12\n",
         "/proc/cpuinfo": "model name\t: AMD EPYC 9474F 48-Core Processor\n",
         "/proc/meminfo": "MemTotal:       1056310272 kB\n",
         "/proc/self/uid_map": "         0          0 4294967295\n",
@@ -132,7 +133,7 @@ def instinct(gpus=2, *, context=True, opens=None, stats=None, probes=None, files
         "stats": {**dict.fromkeys(paths, node), **(stats or {})},
         "probes": {
             "devices": json.dumps(torch_answer(order=tuple(range(gpus)))),
-            "numerics": json.dumps({"rows": numerics_rows("cuda:0"), "repeats": 3}),
+            "numerics": json.dumps({"rows": numerics_rows(*(f"cuda:{i}" for i in range(gpus))), "repeats": 3}),
             **(probes or {}),
         },
         "runs": {"rocminfo": rocminfo(range(gpus)), "hipconfig --version": "6.4.43483-a187df25c"},
@@ -141,22 +142,23 @@ def instinct(gpus=2, *, context=True, opens=None, stats=None, probes=None, files
     return Replay(**{**given, **more})
 
 
-def numerics_rows(device, **more):
+def numerics_rows(*devices, **more):
+    """What the `numerics` probe finds when all is right: every case on each device."""
     row = {
-        "op": "matmul",
-        "shape": {"m": 127, "k": 129, "n": 131},
-        "distribution": "normal",
-        "dtype": "float16",
-        "device": device,
         "status": "ran",
         "elements": 16637,
         "identical": True,
         "nonfinite": 0,
         "shape_ok": True,
-        "relative": 2.1e-4,
-        "worst": 3.1e-4,
+        "relative": 1e-8,
+        "worst": 2e-8,
     }
-    return [{**row, **more}]
+    return [
+        {"op": op, "shape": shape, "distribution": distribution, "dtype": dtype, "device": device, **row, **more}
+        for op, shape, distribution in PLAN
+        for dtype in DTYPES
+        for device in devices
+    ]
 
 
 def laptop(**more):

@@ -1,38 +1,71 @@
 import pytest
 
+from schema import facts
 from tests.validate.fakes_node import LOCK, instinct, laptop, nvidia, statuses
 from validate.checks import driver
 
-FACTS = {"backend": "rocm", "driver": "amdgpu 6.3.6", "amdgpu_version": "6.3.6", "kernel": "6.8.0", "cards": []}
+FACTS = {"backend": "rocm", "driver": "amdgpu 6.12.12", "amdgpu_version": "6.12.12", "kernel": "6.8.0"}
+RELEASES = {row["rocm"]: row.get("amdgpu_driver_ok", []) for row in facts.load("compat")["releases"]}
 
 
 @pytest.mark.parametrize(
-    ("facts", "rocm", "expected"),
+    ("more", "rocm", "expected"),
     [
         ({}, "6.4.1", {"driver.loaded": "pass", "driver.range": "pass"}),
-        ({"amdgpu_version": "5.4.3"}, "6.4.1", {"driver.loaded": "pass", "driver.outside": "warn"}),
-        ({}, "7.2.4", {"driver.loaded": "pass", "driver.unlisted": "warn"}),
-        ({"amdgpu_version": None, "driver": "amdgpu (in-tree, kernel 6.17.0)"}, "6.4.1", {"driver.loaded": "pass"}),
+        ({"amdgpu_version": "6.3.6"}, "6.4.1", {"driver.loaded": "pass", "driver.outside": "warn"}),
+        ({"amdgpu_version": "6.10.5"}, "6.4.1", {"driver.loaded": "pass", "driver.range": "pass"}),
+        ({"amdgpu_version": "6.14.14"}, "7.0.2", {"driver.loaded": "pass", "driver.range": "pass"}),
+        ({"amdgpu_version": "6.14.14"}, "6.4.1", {"driver.loaded": "pass", "driver.outside": "warn"}),
+        ({"amdgpu_version": "6.19.14.31400000"}, "7.1.1", {"driver.loaded": "pass", "driver.outside": "warn"}),
+        ({"amdgpu_version": "6.4.1"}, "6.4.1", {"driver.loaded": "pass", "driver.unlisted": "skip"}),
+        ({}, "7.2.4", {"driver.loaded": "pass", "driver.unlisted": "skip"}),
+        ({"amdgpu_version": None}, "6.4.1", {"driver.loaded": "pass", "driver.in_tree": "skip"}),
         ({"driver": None, "amdgpu_version": None}, "6.4.1", {"driver.absent": "fail"}),
+        ({"backend": "cuda", "amdgpu_version": None}, "6.4.1", {"driver.loaded": "pass"}),
         ({"backend": "cpu"}, "6.4.1", {"driver.not_here": "skip"}),
     ],
-    ids=["listed", "older than listed", "no row in the table", "in-tree without a version", "not loaded", "cpu"],
+    ids=[
+        "the same release",
+        "that of ROCm 6.0",
+        "one release older",
+        "counted by years",
+        "a year newer",
+        "with the release in it",
+        "a module version that nobody knows",
+        "no row for the ROCm",
+        "in-tree without a version",
+        "not loaded",
+        "cuda",
+        "cpu",
+    ],
 )
-def test_the_driver_is_judged_by_the_dated_table(facts, rocm, expected):
-    assert statuses(driver.judge({**FACTS, **facts}, {**LOCK, "rocm": rocm})) == expected
+def test_the_driver_is_judged_by_the_dated_tables(more, rocm, expected):
+    assert statuses(driver.judge({**FACTS, **more}, {**LOCK, "rocm": rocm})) == expected
 
 
-def test_ten_is_not_one():
-    """6.10 must not match the listed 6.1.x."""
-    facts = {**FACTS, "amdgpu_version": "6.10.5"}
+def test_without_a_lock_there_is_nothing_to_compare_with():
+    assert statuses(driver.judge(FACTS, None)) == {"driver.loaded": "pass", "driver.unlisted": "skip"}
 
-    assert "driver.outside" in statuses(driver.judge(facts, LOCK))
+
+@pytest.mark.parametrize("row", facts.load("compat")["driver_modules"], ids=lambda row: row["module"])
+def test_a_module_version_is_that_of_one_release_and_the_release_goes_with_its_own_rocm(row):
+    assert driver.release_of(row["module"]) == row["release"]
+    assert set(row["sources"]) <= set(facts.load("compat")["sources"])
+    own = [rocm for rocm, listed in RELEASES.items() if rocm.startswith(f"{row['release']}.") and listed]
+    for rocm in own:
+        found = statuses(driver.judge({**FACTS, "amdgpu_version": row["module"]}, {**LOCK, "rocm": rocm}))
+        assert found["driver.range"] == "pass", rocm
+
+
+@pytest.mark.parametrize("module", ["6.12", "6.12.1", "6.1", "16.12.12", "", "6.4.x"])
+def test_a_module_version_is_never_guessed(module):
+    assert driver.release_of(module) is None
 
 
 @pytest.mark.parametrize(
     ("machine", "said"),
     [
-        (instinct(), "amdgpu 6.3.6"),
+        (instinct(), "amdgpu 6.12.12"),
         (
             instinct(files={"/sys/module/amdgpu/version": "", "/sys/module/amdgpu/initstate": "live"}),
             "amdgpu (in-tree, kernel 6.1.0)",
