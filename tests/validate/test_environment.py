@@ -1,7 +1,6 @@
 import pytest
 
 from tests.validate.fakes_node import instinct, laptop
-from validate import variables
 from validate.checks import environment
 
 FACTS = {
@@ -35,8 +34,28 @@ def judged(given, lock=None, **more):
         ({"MIOPEN_FIND_ENFORCE": "1"}, ("environment.clean", "pass")),
         ({"MIOPEN_LOG_LEVEL": "4"}, ("environment.clean", "pass")),
         ({"MIOPEN_LOG_LEVEL": "6"}, ("environment.log", "warn")),
-        ({"PYTORCH_TUNABLEOP_ENABLED": "1", "PYTORCH_TUNABLEOP_TUNING": "1"}, ("environment.perf", "fail")),
+        ({"PYTORCH_TUNABLEOP_ENABLED": "1", "PYTORCH_TUNABLEOP_TUNING": "1"}, ("environment.numerics", "fail")),
+        ({"PYTORCH_TUNABLEOP_ENABLED": "1"}, ("environment.numerics", "fail")),
+        ({"PYTORCH_TUNABLEOP_ENABLED": "1", "PYTORCH_TUNABLEOP_TUNING": "0"}, ("environment.numerics", "warn")),
         ({"PYTORCH_TUNABLEOP_TUNING": "1"}, ("environment.clean", "pass")),
+        ({"OMP_NUM_THREADS": "8"}, ("environment.clean", "pass")),
+        ({"TORCHDYNAMO_DISABLE": "1"}, ("environment.perf", "warn")),
+        ({"MIOPEN_DISABLE_CACHE": "0"}, ("environment.clean", "pass")),
+        ({"MIOPEN_DISABLE_CACHE": "true"}, ("environment.cache", "fail")),
+        ({"HSA_TOOLS_LIB": ""}, ("environment.clean", "pass")),
+        ({"HSA_TOOLS_LIB": "/x/tool.so"}, ("environment.log", "fail")),
+        ({"AMD_LOG_LEVEL": "0x0"}, ("environment.clean", "pass")),
+        ({"AMD_LOG_LEVEL": "0x3"}, ("environment.log", "fail")),
+        ({"HSA_ENABLE_PEER_SDMA": "True"}, ("environment.clean", "pass")),
+        ({"HSA_ENABLE_PEER_SDMA": "0"}, ("environment.perf", "warn")),
+        ({"MIOPEN_FIND_ENFORCE": "NONE"}, ("environment.clean", "pass")),
+        ({"MIOPEN_FIND_ENFORCE": "SEARCH"}, ("environment.perf", "warn")),
+        ({"HIPBLASLT_TUNING_MODE": "tune"}, ("environment.perf", "fail")),
+        ({"HIPBLASLT_TUNING_MODE": "cache"}, ("environment.perf", "warn")),
+        ({"NCCL_DEBUG": "info"}, ("environment.log", "warn")),
+        ({"NCCL_DEBUG": "WARN"}, ("environment.clean", "pass")),
+        ({"PYTORCH_CUDA_ALLOC_CONF": "a:1"}, ("environment.perf", "warn")),
+        ({"MIOPEN_DEBUG_CONV_FFT": "0"}, ("environment.numerics", "warn")),
         ({"PYTORCH_NO_HIP_MEMORY_CACHING": "1"}, ("environment.perf", "fail")),
         ({"NCCL_P2P_DISABLE": "1"}, ("environment.comm", "fail")),
         ({"HIP_TRACE_KERNEL": "3"}, ("environment.not_real", "warn")),
@@ -125,11 +144,11 @@ def test_another_value_than_the_locks_is_told():
     )
 
 
-def test_every_condition_in_the_table_is_understood():
-    """A new row that says `when` or `for` with a number must not be read as 'always'."""
-    for name, entry in variables.known().items():
-        said = [word for word in ("when >", "when 0", "when 1", "for 2") if word in entry["lint"]]
-        assert not said or environment.CONDITION.search(entry["lint"]), name
+def test_a_rule_for_one_gpu_is_for_that_gpu_alone():
+    given = {"ROCBLAS_INTERNAL_FP16_ALT_IMPL": "1"}
+
+    assert judged(given, gfx=["gfx90a"]) == [("environment.numerics", "warn")]
+    assert judged(given) == [("environment.clean", "pass")]
 
 
 def test_the_environment_of_the_process_is_taken_redacted():

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any
 
 from validate import amd, backends, context, override, variables
+from validate import rules as rules_of
 from validate.outcome import fail, passed, warn
 
 if TYPE_CHECKING:
@@ -15,19 +15,7 @@ if TYPE_CHECKING:
 ALLOCATORS = ("PYTORCH_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
 MOST = 400  # looking for the nearest name takes milliseconds each
 LEVELS = {"error": fail, "warn": warn}
-#: `when 0`, `when > 0`, `when >= 5`, `for 2-5`: the values at which the table's level holds.
-CONDITION = re.compile(r"(?:when|for) (>=|>)?\s*(\d+)(?:-(\d+))?")
-BLOCKING = {"cuda": "error", "rocm": "warn"}
-#: Variables whose harm hangs on more than their own value: (value, the others, facts) -> level.
-SPECIAL: dict[str, Callable[[str, dict[str, str], dict[str, Any]], str]] = {
-    "CUDA_LAUNCH_BLOCKING": lambda value, _, facts: "info" if value == "0" else BLOCKING.get(facts["backend"], "info"),
-    # on by default, harmful only while TunableOp itself is on
-    "PYTORCH_TUNABLEOP_TUNING": lambda value, given, _: (
-        "error" if given.get("PYTORCH_TUNABLEOP_ENABLED") == "1" and value != "0" else "info"
-    ),
-    "HIPBLASLT_TUNING_MODE": lambda value, *_: {"tune": "error", "cache": "warn"}.get(value, "info"),
-    "NCCL_DEBUG": lambda value, *_: "warn" if value.upper() in {"INFO", "TRACE"} else "info",
-}
+SHAPE = {"runtime": str, "variables": dict, "gfx": list, "arch_list": list}
 
 
 def gather(machine: Machine, lock: dict[str, Any] | None) -> dict[str, Any]:  # noqa: ARG001 - the interface
@@ -88,7 +76,7 @@ def _judge_variable(
     entry = variables.known().get(name)
     if entry is None:
         return _judge_unknown(name, value)
-    level = level_of(name, value, entry, given, facts)
+    level = level_of(value, entry, given, facts)
     if level not in LEVELS or (declared.get(name) == value and entry["class"] not in {"serialise", "log"}):
         return []
     return [
@@ -119,31 +107,10 @@ def _judge_unknown(name: str, value: str) -> list[Outcome]:
     return [warn("environment.unknown", reason, seen={name: value}, remedy=f"unset {name}")]
 
 
-def level_of(name: str, value: str, entry: dict[str, Any], given: dict[str, str], facts: dict[str, Any]) -> str:
-    """Return error, warn or info for a variable that is set to `value`."""
-    lint = str(entry["lint"])
-    level = lint.split(maxsplit=1)[0].strip(":;,") if lint.split() else "info"
-    if name in SPECIAL:
-        return SPECIAL[name](value, given, facts)
-    condition = CONDITION.search(lint)
-    quiet = (
-        level not in LEVELS,
-        entry["class"] == "selection",  # judged by device_counts
-        "gfx90a" in lint and "gfx90a" not in facts["gfx"],
-        # a folder in memory that the kit lends: the cache is cold by construction
-        entry["class"] == "cache" and facts["runtime"] == "container" and value.startswith(variables.FRESH),
-        not _holds(condition, value) if condition else value.strip() == str(entry["default"]).split(" ")[0],
-    )
-    return "info" if any(quiet) else level
-
-
-def _holds(condition: re.Match[str], value: str) -> bool:
-    """Tell whether a value meets the table's condition; one that is no number does (nobody knows what it does)."""
-    if not re.match(r"^\d{1,9}$", value.strip()):
-        return True
-    number, low = int(value), int(condition[2])
-    if condition[1] == ">":
-        return number > low
-    if condition[1] == ">=":
-        return number >= low
-    return low <= number <= int(condition[3] or low)
+def level_of(value: str, entry: dict[str, Any], given: dict[str, str], facts: dict[str, Any]) -> str:
+    """Return error, warn or info for a variable that is set to `value`: the first rule that holds."""
+    # a folder in memory that the kit lends: the cache is cold by construction
+    if entry["class"] == "cache" and facts["runtime"] == "container" and value.startswith(variables.FRESH):
+        return "info"
+    rules = (rule for rule in entry["rules"] if rules_of.holds(rule["when"], value, given, facts))
+    return next((str(rule["level"]) for rule in rules), "info")
