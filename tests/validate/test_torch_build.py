@@ -82,12 +82,41 @@ def test_the_build_is_judged(facts, lock, code, status):
     assert statuses(torch_build.judge({**FACTS, **facts}, lock))[code] == status
 
 
-def test_the_remedy_for_a_wrong_wheel_is_the_locks_version_from_the_locks_index():
-    outcome = by_code(torch_build.judge({**FACTS, "torch": CUDA}, LOCK))["torch_build.build"]
+IMAGE = "run inside the image that was built from this lock: `./kit build --force`, then `./kit validate`"
 
-    assert outcome.remedy == (
-        "python3 -m pip install --force-reinstall torch==2.6.0 --index-url https://download.pytorch.org/whl/rocm6.4"
-    )
+
+@pytest.mark.parametrize(
+    ("runtime", "version", "remedy"),
+    [
+        ("host", "2.6.0+rocm6.2.4", "torch==2.6.0+rocm6.2.4 --index-url https://download.pytorch.org/whl/rocm6.2.4"),
+        ("host", "2.11.0+cu128", "torch==2.11.0+cu128 --index-url https://download.pytorch.org/whl/cu128"),
+        ("host", "2.11.0+cpu", "torch==2.11.0+cpu --index-url https://download.pytorch.org/whl/cpu"),
+        ("host", "2.6.0+rocm6.4.1.git1ded221d", IMAGE),
+        ("host", "2.6.0+debian", IMAGE),
+        ("host", "2.6.0", IMAGE),
+        ("container", "2.11.0+cu128", IMAGE),
+    ],
+)
+@pytest.mark.parametrize("code", ["torch_build.build", "torch_build.version"])
+def test_a_wrong_torch_is_mended_from_the_index_that_has_the_right_one_or_by_the_image(runtime, version, remedy, code):
+    lock = {**LOCK, "torch": {"version": version, "build": "rocm"}}
+    facts = {**FACTS, "runtime": runtime, "torch": {**CUDA, "version": "1.0"}}
+
+    found = by_code(torch_build.judge(facts, lock))[code].remedy
+
+    assert found == remedy if remedy is IMAGE else found.endswith(remedy)
+
+
+@pytest.mark.parametrize("lock", [None, LOCK], ids=["no lock", "a lock"])
+@pytest.mark.parametrize(
+    "more",
+    [{"torch": CUDA}, {"torch": TORCH_CPU}, {"torches": ["1", "2"]}, {"torch": {**TORCH_ROCM, "version": "2.60.0"}}],
+    ids=["CUDA", "CPU", "two", "another version"],
+)
+def test_nothing_is_installed_into_a_container(more, lock):
+    remedies = [outcome.remedy for outcome in torch_build.judge({**FACTS, **more}, lock) if outcome.remedy]
+
+    assert not [remedy for remedy in remedies if "pip" in remedy]
 
 
 def test_hidden_gpus_are_shown_again():

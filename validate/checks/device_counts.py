@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from validate import amd, backends, variables
+from validate import amd, backends, masks, variables
 from validate.outcome import fail, passed, skip, warn
 from validate.parsers import rocminfo
 
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 NOT_HERE = {"cpu": "nothing here computes on a GPU"}
 DRIVER_WORDS = {"rocm": "amdgpu|kfd", "cuda": "nvrm|nvidia"}
-MASKS = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
+SHAPE = {"masks": dict, "kernel": list, "runtime": (list, type(None)), "torch": list, "proof": list}
+PRODUCT = 64.0**3  # the sum of a product of ones
+COMPARE = "compare `rocminfo` and the `device_nodes` finding: a render node that is missing hides its GPU"
+FIRST_KERNEL = "see `torch_build`; `sudo dmesg | tail` on the host shows a fault of the GPU"
 
 
 def gather(machine: Machine, lock: dict[str, Any] | None) -> dict[str, Any]:  # noqa: ARG001 - the interface
@@ -27,7 +30,7 @@ def gather(machine: Machine, lock: dict[str, Any] | None) -> dict[str, Any]:  # 
     torch = backends.torch_facts(machine)
     facts["torch"] = [{"pci": d.get("pci"), "gfx": d.get("gfx")} for d in torch.get("devices", [])]
     facts["torch_error"] = torch.get("error") or torch.get("torch", {}).get("error")
-    facts["masks"] = {name: variables.redact(machine.env[name], [""]) for name in MASKS if name in machine.env}
+    facts["masks"] = {name: variables.redact(machine.env[name], [""]) for name in masks.NAMES if name in machine.env}
     facts["build"] = torch.get("torch", {}).get("build")
     facts["proof"] = torch.get("proof", [])
     facts.update(LEARN[backend](machine))
@@ -53,13 +56,13 @@ LEARN = {"rocm": _learn_amd, "cuda": _learn_nvidia}
 
 
 def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]:  # noqa: ARG001 - the interface
-    """Judge the counts, the masks, and that each device really computes."""
+    """Judge the masks, what each layer sees through them, and that each device really computes."""
     if facts["backend"] in NOT_HERE:
         return [skip("device_counts.not_here", NOT_HERE[facts["backend"]])]
-    masks = {name: value for name, value in facts["masks"].items() if isinstance(value, str)}
-    found = [finding for name, value in masks.items() for finding in _judge_mask(name, value, len(facts["kernel"]))]
-    found.append(_judge_counts(facts, masks))
-    found += [_judge_proof(item) for item in facts["proof"]]
+    filters = masks.in_force(facts["masks"], facts["backend"])
+    found = masks.judge(filters, facts["kernel"])
+    found += _judge_layers(facts, filters)
+    found += [_judge_proof(f"cuda:{index}", facts["proof"]) for index in range(len(facts["torch"]))]
     archs = sorted({str(gpu["gfx"]).split(":")[0] for gpu in facts["torch"] if gpu.get("gfx")})
     if len(archs) > 1:
         found.append(
@@ -73,28 +76,60 @@ def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]: 
     return found
 
 
-def _judge_counts(facts: dict[str, Any], masks: dict[str, str]) -> Outcome:
-    kernel, torch, runtime = len(facts["kernel"]), len(facts["torch"]), facts["runtime"]
-    seen = {"kernel": kernel, "runtime": None if runtime is None else len(runtime), "torch": torch}
-    if torch == 0:
-        return fail(
-            "device_counts.torch_none",
-            f"torch sees no GPU: {facts['torch_error'] or facts['runtime_error'] or 'the runtime gives no reason'}",
-            seen=seen,
-            remedy=_none_remedy(facts, masks),
+def _judge_layers(facts: dict[str, Any], filters: dict[str, str]) -> list[Outcome]:
+    """Hold the runtime and torch against what the kernel has and the masks let through."""
+    kernel, torch, runtime = facts["kernel"], facts["torch"], facts["runtime"]
+    seen = {name: _addresses(facts[name]) for name in ("kernel", "runtime", "torch")}
+    if not torch:
+        return [
+            fail(
+                "device_counts.torch_none",
+                f"torch sees no GPU: {facts['torch_error'] or facts['runtime_error'] or 'the runtime gives no reason'}",
+                seen=seen,
+                remedy=_none_remedy(facts, filters),
+            )
+        ]
+    below = {name: value for name, value in filters.items() if name in masks.RUNTIME}
+    through = masks.apply(filters, kernel, facts["backend"])
+    found = [_judge_layer("torch", torch, through, kernel, facts["torch_error"])]
+    if runtime is not None:
+        through = masks.apply(below, kernel, facts["backend"])
+        found.append(_judge_layer("the runtime", runtime, through, kernel, facts["runtime_error"]))
+    wrong = [item for item in found if item]
+    return wrong or [passed("device_counts.agree", {**seen, **filters})]
+
+
+def _judge_layer(
+    layer: str,
+    found: list[dict[str, Any]],
+    expected: list[dict[str, Any] | None],
+    kernel: list[dict[str, Any]],
+    why: str | None,
+) -> Outcome | None:
+    """More than expected are other GPUs than those that were asked for; fewer are a GPU that does not answer."""
+    seen, wanted = Counter(_addresses(found)), Counter(_addresses(expected))
+    unknown_here, unknown_there = seen.pop(None, 0), wanted.pop(None, 0)
+    foreign = sorted((seen - Counter(_addresses(kernel))).elements()) if None not in _addresses(kernel) else []
+    surplus = sum((seen - wanted).values())
+    say = {"seen": _addresses(found), "expected": _addresses(expected)}
+    if foreign or surplus > unknown_there or len(found) > len(expected):
+        reason = f"{layer} sees {len(found)} GPUs, {len(expected)} are offered" + (
+            f"; the kernel does not offer {', '.join(foreign)} here" if foreign else ""
         )
-    if torch == kernel or masks:
-        return passed("device_counts.agree", {**seen, **masks})
-    return warn(
-        "device_counts.differ",
-        "torch uses another number of GPUs than the kernel offers here, and no visibility variable is set",
-        seen=seen,
-        remedy="compare `rocminfo` and the `device_nodes` finding: a render node that is missing hides its GPU",
-    )
+        return fail("device_counts.differ", reason, **say, remedy=COMPARE)
+    if len(found) < len(expected) or sum((wanted - seen).values()) > unknown_here:
+        reason = f"{layer} sees {len(found)} of {len(expected)} GPUs" + (f": {why}" if why else "")
+        return warn("device_counts.differ", reason, **say, remedy=COMPARE)
+    return None
 
 
-def _none_remedy(facts: dict[str, Any], masks: dict[str, str]) -> str | None:
-    hiding = [name for name, value in masks.items() if value.strip() in {"", "-1"}]
+def _addresses(devices: list[Any] | None) -> list[str | None] | None:
+    """Return the PCI addresses in their order; None for a device that is known by its id alone, or not at all."""
+    return None if devices is None else [device["pci"] if device else None for device in devices]
+
+
+def _none_remedy(facts: dict[str, Any], filters: dict[str, str]) -> str | None:
+    hiding = [name for name, value in filters.items() if masks.hides_all(value)]
     if hiding:
         return f"unset {' '.join(hiding)}"
     if not facts["kernel"]:
@@ -104,35 +139,18 @@ def _none_remedy(facts: dict[str, Any], masks: dict[str, str]) -> str | None:
     return "repair what `torch_build` says first: this PyTorch is built for something else"
 
 
-def _judge_mask(name: str, value: str, present: int) -> list[Outcome]:
-    """Judge one list: empty and -1 hide all GPUs; an index beyond the last cuts the list there."""
-    items = [item.strip() for item in value.split(",")]
-    if value.strip() in {"", "-1"}:
-        return [
-            fail("device_counts.mask_hides", f"{name}={value!r} hides every GPU", seen=value, remedy=f"unset {name}")
-        ]
-    beyond = [item for item in items if re.match(r"^\d{1,9}$", item) and int(item) >= present]
-    if beyond:
-        reason = f"{name} names GPU {beyond[0]}, but there are {present} (0 to {present - 1}): the list is cut there"
-        return [
-            fail("device_counts.mask_range", reason, seen=value, remedy=f"unset {name}, or name GPUs below {present}")
-        ]
-    odd = [item for item in items if not re.match(r"^(\d{1,9}|GPU-[0-9a-fA-F-]{1,40}|MIG-\S{1,60})$", item)]
-    if odd:
-        reason = f"{name} has {odd[0]!r}, which is neither an index nor a GPU-... id: the list is cut there"
-        return [fail("device_counts.mask_form", reason, seen=value, remedy=f"unset {name}, or list indices: 0,1")]
-    return []
-
-
-def _judge_proof(item: dict[str, Any]) -> Outcome:
+def _judge_proof(device: str, proof: list[dict[str, Any]]) -> Outcome:
     """A device that is counted must also compute: 64 ones times 64 ones."""
-    if item.get("error"):
-        return fail("device_counts.computes", f"{item['device']}: {item['error']}", seen=item)
-    if item["total"] != item["expected"]:
+    found = next((item for item in proof if item.get("device") == device), None)
+    if found is None or found.get("error"):
+        reason = found["error"] if found else "nothing was computed on it"
+        return fail("device_counts.computes", f"{device}: {reason}", seen=found, remedy=FIRST_KERNEL)
+    if found.get("total") != PRODUCT:
         return fail(
             "device_counts.computes",
-            f"{item['device']} multiplies ones to a wrong sum",
-            seen=item["total"],
-            expected=item["expected"],
+            f"{device} multiplies ones to a wrong sum",
+            seen=found.get("total"),
+            expected=PRODUCT,
+            remedy=FIRST_KERNEL,
         )
-    return passed("device_counts.computes", item["device"])
+    return passed("device_counts.computes", device)

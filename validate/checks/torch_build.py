@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
-from validate import amd, backends, context
-from validate.checks.device_counts import MASKS
+from validate import amd, backends, context, masks
 from validate.outcome import fail, passed, skip, warn
 from validate.versions import agrees
 
@@ -17,11 +17,12 @@ UNSEEN = {
     "rocm": "repair what `driver`, `device_nodes` and `groups` say first",
     "cuda": "start the container with `--gpus all`, or on a host: `nvidia-smi` shows whether the driver answers",
 }
-INDEX = {
-    "rocm": "--index-url https://download.pytorch.org/whl/rocm{rocm}",
-    "cuda": "--index-url https://download.pytorch.org/whl/cu130",
-    "cpu": "--index-url https://download.pytorch.org/whl/cpu",
-}
+SHAPE = {"torch": dict, "switches": dict, "torches": list, "gpus": list, "devices": list, "nvidia": bool}
+#: PyTorch's own index of a build, by the local label of its versions: 2.6.0+cu124, 2.6.0+rocm6.4. The labels of AMD's
+#: and Debian's builds (+rocm6.4.1.git1ded221d, +debian) are on no index.
+LABEL = re.compile(r"^\d[\w.]*\+(cpu|cu\d{2,3}|rocm\d{1,2}\.\d{1,2}(?:\.\d)?)$")
+INDEX = "https://download.pytorch.org/whl/"
+FROM_LOCK = "run inside the image that was built from this lock: `./kit build --force`, then `./kit validate`"
 
 
 def gather(machine: Machine, lock: dict[str, Any] | None) -> dict[str, Any]:  # noqa: ARG001 - the interface
@@ -35,7 +36,7 @@ def gather(machine: Machine, lock: dict[str, Any] | None) -> dict[str, Any]:  # 
         "gpus": [{"pci": gpu["pci"], "gfx": gpu["gfx"]} for gpu in amd.nodes(machine)],
         "nvidia": bool(machine.glob("/proc/driver/nvidia/gpus/*")),
         "devices": [{"gfx": d.get("gfx")} for d in found.get("devices", [])],
-        "hiding": sorted(name for name in MASKS if machine.env.get(name, "0").strip() in {"", "-1"}),
+        "hiding": sorted(name for name in masks.NAMES if masks.hides_all(machine.env.get(name, "0"))),
         "torches": [item["version"] for item in machine.distributions() if item["name"].lower() == "torch"],
     }
 
@@ -47,11 +48,11 @@ def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]:
         return [_not_importable(torch, lock)]
     found = [_judge_build(facts, lock)]
     if lock:
-        found.append(_judge_version(torch, lock))
+        found.append(_judge_version(facts, lock))
     if len(facts["torches"]) > 1:
         reason = "more than one torch is on the path: the first found wins"
         found.append(
-            warn("torch_build.several", reason, seen=facts["torches"], remedy="python3 -m pip uninstall torch")
+            warn("torch_build.several", reason, seen=facts["torches"], remedy=SEVERAL[facts["runtime"] == "container"])
         )
     if torch["build"] in ARCHITECTURES:
         found.append(_judge_arch(facts))
@@ -61,7 +62,7 @@ def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]:
 
 def _not_importable(torch: dict[str, Any], lock: dict[str, Any] | None) -> Outcome:
     wanted = (lock or {}).get("torch")
-    remedy = "install PyTorch into this Python: `python3 -m pip install torch`" if not lock else "invoke build --force"
+    remedy = FROM_LOCK if lock else "install PyTorch into this Python: `python3 -m pip install torch`"
     return fail("torch_build.import", f"torch cannot be imported: {torch.get('error')}", expected=wanted, remedy=remedy)
 
 
@@ -76,7 +77,7 @@ def _judge_build(facts: dict[str, Any], lock: dict[str, Any] | None) -> Outcome:
             f"this PyTorch was built for {build}, the lock's for {wanted['build']}",
             seen=seen,
             expected=wanted,
-            remedy=_reinstall(wanted["version"], wanted["build"], str(lock["rocm"])),
+            remedy=_reinstall(facts, wanted["version"]),
         )
     if not lock and facts["gpus"] and build != "rocm" and not facts["nvidia"]:
         return fail(
@@ -84,7 +85,7 @@ def _judge_build(facts: dict[str, Any], lock: dict[str, Any] | None) -> Outcome:
             f"there is a {facts['gpus'][0]['gfx']}, but this PyTorch was built for {build}: it would use the CPU",
             seen=seen,
             expected={"build": "rocm"},
-            remedy="python3 -m pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/rocm7.2",
+            remedy=BESIDE_AMD[facts["runtime"] == "container"],
         )
     present = {"rocm": bool(facts["gpus"]), "cuda": facts["nvidia"]}
     if present.get(build) and not facts["devices"]:
@@ -97,22 +98,31 @@ def _judge_build(facts: dict[str, Any], lock: dict[str, Any] | None) -> Outcome:
     return passed("torch_build.build", seen, lock["torch"] if lock else None)
 
 
-def _reinstall(version: str, build: str, rocm: str) -> str:
-    index = INDEX[build].format(rocm=".".join(rocm.split(".")[:2]))
-    return f"python3 -m pip install --force-reinstall torch=={version} {index}"
+def _reinstall(facts: dict[str, Any], version: str) -> str:
+    """Name the index that has this very build; in a container, or where no index has it, the lock's image."""
+    label = LABEL.match(version)
+    if facts["runtime"] == "container" or not label:
+        return FROM_LOCK
+    return f"python3 -m pip install --force-reinstall torch=={version} --index-url {INDEX}{label[1]}"
 
 
-def _judge_version(torch: dict[str, Any], lock: dict[str, Any]) -> Outcome:
-    wanted = lock["torch"]["version"]
-    if agrees(torch["version"], wanted):
-        return passed("torch_build.version", torch["version"], wanted)
-    return fail(
-        "torch_build.version",
-        f"torch is {torch['version']}, the lock says {wanted}",
-        seen=torch["version"],
-        expected=wanted,
-        remedy="run inside the image that was built from this lock: `invoke build`, then `invoke validate`",
-    )
+#: Inside a container or not -> remedy. A container's files are the image's: pip changes nothing that lasts.
+SEVERAL = {
+    True: "take one of them out of the image's pin or base, then `./kit build --force`",
+    False: "python3 -m pip uninstall torch   # again until none is left, then install the wanted one",
+}
+BESIDE_AMD = {
+    True: "use an image whose torch is built for rocm: `./kit doctor` names its lock",
+    False: f"python3 -m pip install --force-reinstall torch --index-url {INDEX}rocm7.2",
+}
+
+
+def _judge_version(facts: dict[str, Any], lock: dict[str, Any]) -> Outcome:
+    seen, wanted = facts["torch"]["version"], lock["torch"]["version"]
+    if agrees(seen, wanted):
+        return passed("torch_build.version", seen, wanted)
+    reason = f"torch is {seen}, the lock says {wanted}"
+    return fail("torch_build.version", reason, seen=seen, expected=wanted, remedy=_reinstall(facts, wanted))
 
 
 ARCHITECTURES = {"rocm": "gfx"}  # a CUDA build can compile its PTX for newer devices, so its list proves nothing
@@ -134,7 +144,7 @@ def _judge_arch(facts: dict[str, Any]) -> Outcome:
             f"this PyTorch has no kernels for {', '.join(missing)}: the first one stops as an invalid device function",
             seen=arch,
             expected=real or claimed,
-            remedy=f"choose a lock or wheel whose targets include {missing[0]}: `invoke doctor` names one",
+            remedy=f"choose a lock or wheel whose targets include {missing[0]}: `./kit doctor` names one",
         )
     return passed("torch_build.arch", arch, real or claimed)
 
@@ -143,13 +153,13 @@ def _judge_switches(facts: dict[str, Any]) -> list[Outcome]:
     """`torch.backends.cudnn.enabled` is MIOpen's switch in a ROCm build: advice to turn it off turns MIOpen off."""
     if facts["torch"]["build"] == "cpu" or "cudnn_enabled" not in facts["switches"]:
         return []
-    if facts["switches"]["cudnn_enabled"]:
+    if facts["switches"]["cudnn_enabled"] is True:
         return [passed("torch_build.cudnn_switch", True)]  # noqa: FBT003 - a fact, not a flag
     return [
         fail(
             "torch_build.cudnn_switch",
             "torch.backends.cudnn.enabled is off, which turns MIOpen off: convolutions run without it",
-            seen=False,
+            seen=facts["switches"]["cudnn_enabled"],
             expected=True,
             remedy="remove `torch.backends.cudnn.enabled = False` (from sitecustomize or the image)",
         )
