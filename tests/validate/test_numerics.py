@@ -6,13 +6,15 @@ import pytest
 from tests.validate.fakes_node import by_code, instinct, laptop, numerics_rows, statuses
 from validate.checks import numerics
 from validate.machine import Ran
+from validate.probes.numerics import DTYPES, PLAN
 
 CODE = "numerics.matmul.float16"
 SHAPE = {"m": 127, "k": 129, "n": 131}
 
 
 def judged(rows, backend="cpu"):
-    return numerics.judge({"backend": backend, "rows": rows, "repeats": 3}, None)
+    devices = ["cpu"] if backend == "cpu" else ["cuda:0"]
+    return numerics.judge({"backend": backend, "devices": devices, "rows": rows, "repeats": 3}, None)
 
 
 @pytest.mark.parametrize(
@@ -28,6 +30,8 @@ def judged(rows, backend="cpu"):
         ({"identical": False}, "pass"),
         ({"status": "unsupported", "error": "RuntimeError: not implemented for 'Half'"}, "skip"),
         ({"status": "failed", "error": "RuntimeError: invalid device function"}, "fail"),
+        ({"relative": -1.0}, "fail"),
+        ({"nonfinite": None}, "fail"),
     ],
     ids=[
         "small error",
@@ -40,6 +44,8 @@ def judged(rows, backend="cpu"):
         "repeats differ",
         "refused",
         "stopped",
+        "an error below nothing",
+        "nobody counted",
     ],
 )
 def test_an_operator_is_judged(row, status):
@@ -59,7 +65,41 @@ def test_that_repeats_differ_is_told():
 
 
 def test_a_result_from_the_processor_does_not_stand_for_the_gpu():
-    assert statuses(judged(numerics_rows("cpu"), "rocm")) == {"numerics.no_device": "fail"}
+    assert set(statuses(judged(numerics_rows("cpu"), "rocm")).values()) == {"fail"}
+
+
+def test_a_run_that_no_device_answered_fails():
+    facts = {"backend": "rocm", "devices": [], "rows": [], "repeats": 3}
+
+    assert statuses(numerics.judge(facts, None)) == {"numerics.no_device": "fail"}
+
+
+@pytest.mark.parametrize("left_out", range(len(PLAN)), ids=[f"{op} {place}" for place, (op, *_) in enumerate(PLAN)])
+def test_a_case_that_was_left_out_is_not_passed_over(left_out):
+    rows = numerics_rows("cpu")
+    gone = rows.pop(left_out * len(DTYPES))
+
+    failed = {code for code, status in statuses(judged(rows)).items() if status != "pass"}
+
+    assert failed == {f"numerics.{gone['op']}.{gone['dtype']}"}
+
+
+def test_one_row_is_not_a_whole_run():
+    outcomes = judged(numerics_rows("cpu")[:1])
+
+    assert {outcome.status.value for outcome in outcomes} == {"fail"}
+    assert len(outcomes) == len(numerics.ROUNDINGS) * len(DTYPES)
+
+
+def test_a_second_device_that_was_left_out_fails():
+    machine = instinct(probes={"numerics": json.dumps({"rows": numerics_rows("cuda:0"), "repeats": 3})})
+
+    outcomes = numerics.judge(numerics.gather(machine, None), None)
+
+    assert {("cuda:1" in (outcome.reason or ""), outcome.status.value) for outcome in outcomes} == {
+        (False, "pass"),
+        (True, "fail"),
+    }
 
 
 @pytest.mark.parametrize(
@@ -109,7 +149,7 @@ def test_the_probe_is_told_which_kind_of_device_to_use():
     machine = instinct()
     numerics.gather(machine, None)
 
-    assert machine.asked[-1][-1] == "cuda"
+    assert [argv[-1] for argv in machine.asked if "validate.probes.numerics" in argv] == ["cuda"]
 
 
 def test_on_this_machine_the_probe_agrees_with_float64():
@@ -127,4 +167,4 @@ def test_on_this_machine_the_probe_agrees_with_float64():
 def test_a_laptop_is_computed_on_its_processor():
     machine = laptop()
 
-    assert statuses(numerics.judge(numerics.gather(machine, None), None)) == {CODE: "pass"}
+    assert set(statuses(numerics.judge(numerics.gather(machine, None), None)).values()) == {"pass"}

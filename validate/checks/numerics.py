@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from validate import backends, probes, variables
 from validate.outcome import fail, passed, skip
+from validate.probes.numerics import DTYPES, PLAN
 
 if TYPE_CHECKING:
     from schema.records import Outcome
     from validate.machine import Machine
 
+SHAPE = {"devices": list, "rows": list}
 PROBE_S = 240
 #: Unit roundoff: half the distance from 1 to the next number, 2**-p for p bits of significand.
 ROUNDOFF = {"float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
@@ -54,7 +56,9 @@ def gather(machine: Machine, lock: dict[str, Any] | None) -> dict[str, Any]:  # 
     backend = backends.detect(machine)
     found = probes.ask(machine, "numerics", PROBE_S, DEVICE[backend])
     personal = [machine.env.get(name, "") for name in ("HOME", "USER", "LOGNAME")]
-    facts = {"backend": backend, "rows": found.get("rows", []), "repeats": found.get("repeats")}
+    seen = [f"cuda:{device['index']}" for device in backends.torch_facts(machine).get("devices", [])]
+    devices = ["cpu"] if DEVICE[backend] == "cpu" else seen
+    facts = {"backend": backend, "devices": devices, "rows": found.get("rows", []), "repeats": found.get("repeats")}
     if "error" in found:
         facts["error"] = variables.redact(f"{found['error']}. {found.get('stderr', '')}".strip(), personal)
     return facts
@@ -70,21 +74,30 @@ def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]: 
                 remedy="python3 -m validate.probes.numerics 240 cuda   # inside the container, shows the operator",
             )
         ]
-    device = DEVICE[facts["backend"]]
-    rows = [row for row in facts["rows"] if row["device"].split(":")[0] == device]
-    if not rows:
-        reason = f"nothing was computed on {device}: no device answered"
+    kind = DEVICE[facts["backend"]]
+    devices = [name for name in facts["devices"] if name.split(":")[0] == kind]
+    if not devices:
+        reason = f"nothing was computed on {kind}: no device answered"
         return [fail("numerics.no_device", reason, remedy="repair what `device_counts` says first")]
-    groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
-    for row in rows:
-        groups.setdefault((row["op"], row["dtype"], row["device"]), []).append(row)
-    return [_judge_group(*key, members) for key, members in groups.items()]
+    unknown = sorted({str(row["op"]) for row in facts["rows"]} - set(ROUNDINGS))
+    if unknown:
+        raise ValueError(f"no tolerance is known for {unknown[0]}"[:200])
+    found = []
+    for device in devices:
+        for op, dtype in ((op, dtype) for op in ROUNDINGS for dtype in DTYPES):
+            wanted = (op, dtype, device)
+            rows = [row for row in facts["rows"] if (row["op"], row["dtype"], row["device"]) == wanted]
+            found.append(_judge_group(op, dtype, device, rows))
+    return found
 
 
 def _judge_group(op: str, dtype: str, device: str, rows: list[dict[str, Any]]) -> Outcome:
     code, about = f"numerics.{op}.{dtype}", f"{op} in {dtype} on {device}"
-    if op not in ROUNDINGS or dtype not in ROUNDOFF:
-        raise ValueError(f"no tolerance is known for {about}"[:200])
+    done = [(row["shape"], row["distribution"]) for row in rows]
+    left_out = [shape for name, shape, distribution in PLAN if name == op and (shape, distribution) not in done]
+    if left_out:
+        reason = f"{about} was not computed for {len(left_out)} of its cases"
+        return fail(code, reason, seen={"cases": len(rows)}, expected={"also": left_out}, remedy=_again(device))
     stopped = [row for row in rows if row["status"] not in {"ran", "unsupported"}]
     if stopped:
         return fail(code, f"{about} stopped: {stopped[0]['error']}", seen=stopped[0], remedy=_again(device))
@@ -92,14 +105,14 @@ def _judge_group(op: str, dtype: str, device: str, rows: list[dict[str, Any]]) -
     if refused:
         return skip(code, f"{about} is refused by this PyTorch: {refused[0]['error']}", seen={"unsupported": dtype})
     for row in rows:
-        if row["nonfinite"] or not row["shape_ok"]:
+        if row["nonfinite"] != 0 or row["shape_ok"] is not True:
             what = f"{row['nonfinite']} of {row['elements']} elements are NaN, infinite, or never written"
             return fail(
                 code, f"{about}, shape {row['shape']}: {what}", seen=row, expected="all finite", remedy=_again(device)
             )
         whole, element = tolerance(op, dtype, row["shape"])
         # `not <=` rather than `>`: a NaN that came this far must not pass
-        if not (row["relative"] <= whole and row["worst"] <= element):
+        if not (0 <= row["relative"] <= whole and 0 <= row["worst"] <= element):
             return fail(
                 code,
                 f"{about}, shape {row['shape']}: the error is {row['relative']:.2g} (worst element {row['worst']:.2g})",
@@ -113,7 +126,7 @@ def _judge_group(op: str, dtype: str, device: str, rows: list[dict[str, Any]]) -
         "device": device,
         "cases": len(rows),
         "error_of_tolerance": float(f"{margin:.3g}"),
-        "repeats_identical": all(row["identical"] for row in rows),
+        "repeats_identical": all(row["identical"] is True for row in rows),
     }
     return passed(code, seen, {"error_of_tolerance": 1})
 

@@ -27,7 +27,14 @@ CASES: tuple[tuple[str, dict[str, int]], ...] = (
     ("attention", {"batch": 1, "heads": 8, "length": 512, "width": 64, "causal": 1}),
 )
 DISTRIBUTIONS = ("normal", "shifted")  # N(0,1), and uniform in [0, 1): sums that grow instead of cancelling
-REFUSED = ("not implemented for", "not supported", "unsupported", "no kernel image", "not currently supported")
+PLAN = [
+    (op, shape, distribution)
+    for number, (op, shape) in enumerate(CASES)
+    for distribution in (DISTRIBUTIONS if number % 2 == 0 else DISTRIBUTIONS[:1])
+]
+REFUSED = ("not implemented for", "not supported", "unsupported", "not currently supported")
+#: A GPU that has no kernels, or that stopped, is faulty, in whatever words: it has not refused a precision.
+FAULTS = ("hip error", "cuda error", "no kernel image", "invalid device function")
 
 
 def learn() -> dict[str, Any]:
@@ -41,15 +48,14 @@ def learn() -> dict[str, Any]:
     count = torch.cuda.device_count() if wanted == "cuda" else 0
     devices = [f"cuda:{index}" for index in range(count)] if wanted == "cuda" else ["cpu"]
     rows: list[dict[str, Any]] = []
-    for number, (op, shape) in enumerate(CASES):
-        for distribution in DISTRIBUTIONS if number % 2 == 0 else DISTRIBUTIONS[:1]:
-            exact = make(torch, op, shape, distribution)
-            for dtype in DTYPES:
-                inputs = [item.to(getattr(torch, dtype)) for item in exact]
-                reference = OPERATORS[op](torch, [item.double() for item in inputs], shape, None)
-                for device in devices:
-                    row = {"op": op, "shape": shape, "distribution": distribution, "dtype": dtype, "device": device}
-                    rows.append({**row, **measure(torch, op, shape, inputs, reference=reference, device=device)})
+    for op, shape, distribution in PLAN:
+        exact = make(torch, op, shape, distribution)
+        for dtype in DTYPES:
+            inputs = [item.to(getattr(torch, dtype)) for item in exact]
+            reference = OPERATORS[op](torch, [item.double() for item in inputs], shape, None)
+            for device in devices:
+                row = {"op": op, "shape": shape, "distribution": distribution, "dtype": dtype, "device": device}
+                rows.append({**row, **measure(torch, op, shape, inputs, reference=reference, device=device)})
     return {"rows": rows, "repeats": REPEATS}
 
 
@@ -120,16 +126,22 @@ def measure(
         for _ in range(REPEATS):
             poison = torch.full(reference.shape, float("nan"), dtype=here[0].dtype, device=device)
             out = poison if op in TAKES_OUT else None
-            del poison  # freed memory is handed out again: an element that is not written shows its NaN
+            del poison  # freed memory is handed out again as a rule: an element that is not written shows its NaN
             outs.append(OPERATORS[op](torch, here, shape, out).cpu())
     except Exception as error:  # noqa: BLE001 - torch raises many types; which one is the fact
         text = str(error).strip().splitlines()[0][:200] if str(error).strip() else ""
-        refused = isinstance(error, NotImplementedError) or any(word in text.lower() for word in REFUSED)
-        return {"status": "unsupported" if refused else "failed", "error": f"{type(error).__name__}: {text}"}
+        return {"status": "unsupported" if refuses(error) else "failed", "error": f"{type(error).__name__}: {text}"}
     worst_of = [compare(torch, out, reference) for out in outs]
     row = max(worst_of, key=lambda item: (item["nonfinite"], item["relative"] or 0.0))
     identical = all(bool(torch.equal(outs[0], out)) for out in outs[1:])
     return {"status": "ran", "elements": outs[0].numel(), "identical": identical, **row}
+
+
+def refuses(error: Exception) -> bool:
+    """Tell whether an exception says that this PyTorch does not offer the operator in this type, and nothing worse."""
+    text = str(error).lower()
+    refused = isinstance(error, NotImplementedError) or any(word in text for word in REFUSED)
+    return refused and not any(word in text for word in FAULTS)
 
 
 def compare(torch: Any, out: Any, reference: Any) -> dict[str, Any]:
