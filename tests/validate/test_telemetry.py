@@ -29,6 +29,43 @@ def test_tools_are_joined_by_pci_address_and_never_by_order():
     assert devices[address(0)]["rocm-smi"] == {"power_w": 99.0}
 
 
+METRIC = '[{"gpu": %d, "power": {"socket_power": {"value": 151, "unit": "W"}}, "temperature": {"hotspot": "N/A"}}]'
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        '[{"gpu": 0, "bdf": "%s", "uuid": "x"}, {"gpu": 1, "bdf": "%s", "uuid": "y"}]',
+        '{"gpu_data": [{"gpu": 0, "bdf": "%s"}, {"gpu": 1, "bdf": "%s"}]}',
+        '! no rights\n[{"gpu": 0, "bus": {"bdf": "%s"}}, {"gpu": 1, "bus": {"bdf": "%s"}}]\n[{"nic": 0, "bdf": "x"}]',
+    ],
+    ids=["a list", "since 7.0", "as static tells it, with network cards"],
+)
+def test_amd_smi_readings_find_their_card_through_its_own_list(listed):
+    machine = instinct()
+    machine.runs["amd-smi list --json"] = listed % (address(1).upper(), address(0))
+    machine.runs["amd-smi metric --json"] = METRIC % 0
+
+    devices = telemetry.gather(machine, None)["devices"]
+
+    assert devices[address(1)]["amd-smi"] == {"power_w": 151.0}
+    assert "amd-smi" not in devices[address(0)]
+
+
+@pytest.mark.parametrize(
+    "listed", ["", "N/A", '[{"gpu": 7, "bdf": "0000:0c:00.0"}]'], ids=["none", "no JSON", "others"]
+)
+def test_amd_smi_readings_that_belong_to_no_card_are_told(listed):
+    machine = instinct()
+    machine.runs["amd-smi list --json"] = listed
+    machine.runs["amd-smi metric --json"] = METRIC % 0
+
+    facts = telemetry.gather(machine, None)
+
+    assert "no bus address" in facts["reasons"]["amd-smi"]
+    assert not [card for card in facts["devices"].values() if "amd-smi" in card]
+
+
 def test_a_tool_that_says_nothing_usable_is_named_with_its_reason():
     machine = instinct()
     machine.runs["rocm-smi"] = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable
 
 from validate import amd, backends
 from validate.outcome import passed, skip, warn
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from schema.records import Outcome
     from validate.machine import Machine
 
+SHAPE = {"devices": dict, "reasons": dict}
 QUANTITIES = ("power_w", "energy_j", "clock_hz", "temperature_c", "memory_used_bytes", "throttle")
 #: A published figure needs these beside it; the others are welcome.
 NEEDED = ("power_w", "clock_hz", "temperature_c")
@@ -29,18 +30,28 @@ def _learn_amd(machine: Machine) -> dict[str, Any]:
     addresses = [gpu["pci"] for gpu in amd.nodes(machine)]
     devices: dict[str, Any] = {pci: {"sysfs": amd.sensors(machine, pci)} for pci in addresses}
     reasons = {}
-    for source, argv, parse in (
-        ("amd-smi", ["amd-smi", "metric", "--json"], amd_smi.parse),
-        ("rocm-smi", ["rocm-smi", "--showbus", "-P", "-t", "-c", "--showmeminfo", "vram", "--json"], rocm_smi.parse),
-    ):
+    for source, (argv, parse) in TOOLS.items():
         ran = machine.run(argv, 20)
         cards = parse(ran.stdout)
-        if not cards:
-            reasons[source] = ran.why or f"{source} printed no JSON about a card"
-        for card in cards:
-            if card.get("pci") in devices:  # joined by address: each tool has an order of its own
-                devices[card["pci"]][source] = {name: card[name] for name in QUANTITIES if name in card}
+        if source == "amd-smi" and cards:
+            cards = _with_addresses(machine, cards)
+        here = [card for card in cards if card.get("pci") in devices]
+        for card in here:  # joined by address: each tool has an order of its own
+            devices[card["pci"]][source] = {name: card[name] for name in QUANTITIES if name in card}
+        if not here:
+            reasons[source] = (
+                f"{source} gives no bus address that the kernel lists, so its readings belong to no card"
+                if cards
+                else ran.why or f"{source} printed no JSON about a card"
+            )
     return {"devices": devices, "reasons": reasons}
+
+
+def _with_addresses(machine: Machine, cards: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Add to amd-smi's readings the bus addresses, which its `list` tells and its `metric` does not."""
+    listed = amd_smi.parse(machine.run(["amd-smi", "list", "--json"], 20).stdout)
+    addresses = {card["index"]: card["pci"] for card in listed if "index" in card and "pci" in card}
+    return [{"pci": addresses.get(card.get("index")), **card} for card in cards]
 
 
 def _learn_nvidia(machine: Machine) -> dict[str, Any]:
@@ -64,6 +75,10 @@ def _learn_cpu(machine: Machine) -> dict[str, Any]:
     return {"devices": {"cpu": readings} if readings else {}, "reasons": {} if readings else {"RAPL": reason}}
 
 
+TOOLS: dict[str, tuple[list[str], Callable[[str], list[dict[str, Any]]]]] = {
+    "amd-smi": (["amd-smi", "metric", "--json"], amd_smi.parse),
+    "rocm-smi": (["rocm-smi", "--showbus", "-P", "-t", "-c", "--showmeminfo", "vram", "--json"], rocm_smi.parse),
+}
 LEARN = {"rocm": _learn_amd, "cuda": _learn_nvidia, "cpu": _learn_cpu}
 
 
@@ -75,9 +90,10 @@ def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]: 
     found = []
     for device, by_source in sorted(facts["devices"].items()):
         sources = {
-            name: sorted(source for source, values in by_source.items() if name in values)
+            name: readers
             for name in QUANTITIES
-            if any(name in values for values in by_source.values())
+            for readers in [sorted(source for source, values in by_source.items() if _was_read(name, values))]
+            if readers
         }
         absent = [name for name in NEEDED_BY[facts["backend"]] if name not in sources]
         if absent:
@@ -92,6 +108,10 @@ def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]: 
         else:
             found.append(passed("telemetry.readable", {"device": device, **sources}))
     return found
+
+
+def _was_read(name: str, values: dict[str, Any]) -> bool:
+    return isinstance(values.get(name), list if name == "throttle" else (int, float))
 
 
 NEEDED_BY = {"rocm": NEEDED, "cuda": NEEDED, "cpu": ()}

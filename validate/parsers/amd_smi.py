@@ -1,4 +1,7 @@
-"""Read `amd-smi metric --json` and `amd-smi static --json`: a list until 6.4, `{"gpu_data": [...]}` from 7.0."""
+"""Read `amd-smi metric`, `list` and `static` with `--json`: a list until 6.4, `{"gpu_data": [...]}` from 7.0.
+
+`metric` tells no bus address, only the tool's own number of a card; `list` (`bdf`) and `static` (`bus.bdf`) tell both.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ def parse(text: str) -> list[dict[str, Any]]:
 
 def _gpu(entry: dict[str, Any]) -> dict[str, Any]:
     power, heat, memory = (_block(entry, name) for name in ("power", "temperature", "mem_usage"))
-    bus = str(_block(entry, "bus").get("bdf", "")).lower()
+    bus = str(entry.get("bdf") or _block(entry, "bus").get("bdf") or "").lower()
     clocks = _block(entry, "clock")
     clock = number(_block(clocks, "gfx_0").get("clk"))
     if clock is None:
