@@ -30,6 +30,59 @@ def test_both_places_are_named():
     assert by_code(libraries.judge({"libraries": TWO, "pinned": True}, None))["libraries.mixed"].seen == TWO
 
 
+TORCH = {"libtorch_cpu": ["site-packages/torch/lib/libtorch_cpu.so"]}
+
+
+@pytest.mark.parametrize(
+    ("paths", "removed", "kept"),
+    [
+        (["/opt/rocm/lib/libamdhip64.so.6", "site-packages/torch/lib/libamdhip64.so"], 0, 1),
+        (["site-packages/torch/lib/libamdhip64.so", "/zoo/libamdhip64.so.6"], 1, 0),
+    ],
+    ids=["torch's sorts last", "torch's sorts first"],
+)
+def test_the_copy_beside_torch_is_the_one_to_keep_wherever_it_sorts(paths, removed, kept):
+    facts = {"libraries": {**TORCH, "libamdhip64": paths}, "pinned": True}
+
+    remedy = by_code(libraries.judge(facts, None))["libraries.mixed"].remedy
+
+    assert f"remove {paths[removed]}: torch brings {paths[kept]}" in remedy
+
+
+def test_where_torch_brings_none_both_are_named_and_none_is_removed():
+    remedy = by_code(libraries.judge({"libraries": TWO, "pinned": True}, None))["libraries.mixed"].remedy
+
+    assert all(path in remedy for path in TWO["libamdhip64"])
+    assert "remove" not in remedy
+
+
+def test_nobody_is_told_to_run_without_his_gpu():
+    assert (
+        "--nv"
+        not in by_code(libraries.judge({"libraries": INJECTED, "pinned": True}, None))["libraries.injected"].remedy
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "published"),
+    [
+        (
+            "/data/team7/venvs/x/lib/python3.12/site-packages/torch/lib/libtorch_cpu.so",
+            "site-packages/torch/lib/libtorch_cpu.so",
+        ),
+        ("/usr/lib/python3/dist-packages/torch/lib/libtorch_cpu.so", "dist-packages/torch/lib/libtorch_cpu.so"),
+        ("/opt/rocm-6.4.1/lib/libamdhip64.so.6", "/opt/rocm-6.4.1/lib/libamdhip64.so.6"),
+    ],
+    ids=["an environment", "Debian's", "ROCm's"],
+)
+def test_the_folders_above_python_packages_are_not_published(path, published):
+    answer = torch_answer(torch=TORCH_CPU, order=(), libraries={"libtorch_cpu": [path]})
+
+    facts = libraries.gather(laptop(probes={"devices": json.dumps(answer)}), LOCK)
+
+    assert facts["libraries"] == {"libtorch_cpu": [published]}
+
+
 def test_paths_under_a_home_are_not_published():
     answer = torch_answer(torch=TORCH_CPU, order=(), libraries={"libtorch_cpu": ["/home/bob/v/libtorch_cpu.so"]})
     machine = laptop(probes={"devices": json.dumps(answer)}, env={"HOME": "/home/bob"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from validate import backends, variables
@@ -11,7 +12,10 @@ if TYPE_CHECKING:
     from schema.records import Outcome
     from validate.machine import Machine
 
+SHAPE = {"libraries": dict, "pinned": bool}
 INJECTED = "/.singularity.d/libs/"
+TORCH = ("libtorch_cpu", "libtorch_hip", "libtorch_cuda")
+PACKAGES = re.compile(r"^.*/((?:site|dist)-packages/)")
 
 
 def gather(machine: Machine, lock: dict[str, Any] | None) -> dict[str, Any]:
@@ -19,9 +23,14 @@ def gather(machine: Machine, lock: dict[str, Any] | None) -> dict[str, Any]:
     personal = [machine.env.get(name, "") for name in ("HOME", "USER", "LOGNAME")]
     found = backends.torch_facts(machine).get("libraries", {})
     return {
-        "libraries": {name: [variables.redact(path, personal) for path in paths] for name, paths in found.items()},
+        "libraries": {name: [_public(path, personal) for path in paths] for name, paths in found.items()},
         "pinned": lock is not None,
     }
+
+
+def _public(path: str, personal: list[str]) -> str:
+    """Return a path without what only this machine has: the folders above its Python packages, homes, names."""
+    return variables.redact(PACKAGES.sub(r"\1", path), personal)
 
 
 def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]:  # noqa: ARG001 - the interface
@@ -40,7 +49,7 @@ def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]: 
                 "libraries.mixed",
                 f"{name} is loaded from {len(paths)} places",
                 seen=twice,
-                remedy=f"unset LD_LIBRARY_PATH, or remove the copy that the lock does not name: {paths[-1]}",
+                remedy=_one_of(paths, libraries),
             )
         )
     injected = sorted(path for paths in libraries.values() for path in paths if INJECTED in path)
@@ -50,7 +59,21 @@ def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]: 
                 "libraries.injected",
                 "Apptainer put the host's libraries over the image's",
                 seen=injected,
-                remedy="run without `--rocm` or `--nv`: `apptainer exec --bind /dev/kfd,/dev/dri IMAGE ...`",
+                remedy="run without `--rocm`: `apptainer exec --bind /dev/kfd,/dev/dri IMAGE ...`",
             )
         )
     return found or [passed("libraries.one_place", {name: paths[0] for name, paths in libraries.items()})]
+
+
+def _one_of(paths: list[str], libraries: dict[str, list[str]]) -> str:
+    """Say which copy to keep: torch's own, which it was built and tested with; else say that both are there."""
+    folders = {_folder(path) for name in TORCH for path in libraries.get(name, [])}
+    own = [path for path in paths if _folder(path) in folders]
+    others = [path for path in paths if path not in own]
+    if own and others:
+        return f"unset LD_LIBRARY_PATH, or remove {', '.join(others)}: torch brings {own[0]} and needs that one"
+    return f"unset LD_LIBRARY_PATH; if it stays so, only one of {' and '.join(paths)} may be on the path"
+
+
+def _folder(path: str) -> str:
+    return path.rsplit("/", 1)[0]
