@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -24,17 +23,13 @@ AMD_FIELDS = (*CARD_FIELDS, "compute_partition", "memory_partition", "numa_node"
 
 @dataclass(frozen=True)
 class Backend:
-    """A way to compute. The last five are for timing inside a process that has torch already."""
+    """A way to compute. `available` is for a process that has torch already; clocks are the benchmarks' own."""
 
     name: str
     torch_device: str
     devices: Callable[[Machine], list[dict[str, Any]]]
     driver: Callable[[Machine], str | None]
-    clock: str
     available: Callable[[], bool]
-    synchronize: Callable[[], None]
-    mark: Callable[[], Any]
-    elapsed_s: Callable[[Any, Any], float]
 
 
 def torch_facts(machine: Machine) -> dict[str, Any]:
@@ -147,46 +142,10 @@ def _gpu_available() -> bool:
     return bool(torch.cuda.is_available())
 
 
-def _gpu_synchronize() -> None:
-    import torch
-
-    torch.cuda.synchronize()
-
-
-def _gpu_mark() -> Any:
-    """Put an event into the present stream: the device stamps it when it gets there."""
-    import torch
-
-    event = torch.cuda.Event(enable_timing=True)
-    event.record()
-    return event
-
-
-def _gpu_elapsed_s(begin: Any, end: Any) -> float:
-    end.synchronize()
-    return float(begin.elapsed_time(end)) / 1e3  # torch gives milliseconds
-
-
-def _gpu(name: str, devices: Any, driver: Any) -> Backend:
-    return Backend(
-        name, "cuda", devices, driver, "device events", _gpu_available, _gpu_synchronize, _gpu_mark, _gpu_elapsed_s
-    )
-
-
 BACKENDS: dict[str, Backend] = {
-    "rocm": _gpu("rocm", _rocm_devices, _amd_driver),
-    "cuda": _gpu("cuda", _cuda_devices, _nvidia_driver),
-    "cpu": Backend(
-        "cpu",
-        "cpu",
-        _cpu_devices,
-        _amd_driver,
-        "CLOCK_MONOTONIC",
-        lambda: True,
-        lambda: None,
-        time.perf_counter,
-        lambda begin, end: float(end - begin),
-    ),
+    "rocm": Backend("rocm", "cuda", _rocm_devices, _amd_driver, _gpu_available),
+    "cuda": Backend("cuda", "cuda", _cuda_devices, _nvidia_driver, _gpu_available),
+    "cpu": Backend("cpu", "cpu", _cpu_devices, _amd_driver, lambda: True),
 }
 
 

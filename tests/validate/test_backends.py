@@ -93,9 +93,3 @@ def test_what_the_host_hands_over_goes_before_what_torch_says():
     assert backends.detect(instinct(context=False)) == "rocm"
     assert backends.detect(nvidia()) == "cuda"
     assert backends.detect(laptop()) == "cpu"
-
-
-def test_the_clock_of_a_processor_is_in_seconds():
-    cpu = BACKENDS["cpu"]
-
-    assert 0 <= cpu.elapsed_s(cpu.mark(), cpu.mark()) < 1

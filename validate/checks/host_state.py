@@ -11,8 +11,14 @@ if TYPE_CHECKING:
     from schema.records import Outcome
     from validate.machine import Machine
 
+SHAPE = {"numa_balancing": (str, type(None)), "numa_nodes": int, "governor": (str, type(None)), "gpus": list}
 GOVERNOR = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
-PINNED = {"high", "perf_determinism", "profile_standard", "profile_peak", "manual"}
+#: Levels at which the driver itself holds or bounds the clocks.
+PINNED = {"high", "perf_determinism", "profile_standard", "profile_peak"}
+FLOATING = {
+    "low": "are held at their lowest",
+    "manual": "are what somebody chose by hand, which may be any range",
+}
 TOLERANCE_W = 0.5  # caps are set in whole watts
 
 
@@ -116,8 +122,12 @@ CAP = {
 def _judge_amd(gpu: dict[str, Any]) -> list[Outcome]:
     """Pinning the level is advice for a measurement, said with its undo; `auto` is how every card starts."""
     level, path = gpu["performance_level"], f"{amd.PCI}/{gpu['pci']}/power_dpm_force_performance_level"
-    partitions = [gpu["compute_partition"], gpu["memory_partition"]]
-    found = [passed("host_state.partition", {"pci": gpu["pci"], "compute": partitions[0], "memory": partitions[1]})]
+    partitions = {"pci": gpu["pci"], "compute": gpu["compute_partition"], "memory": gpu["memory_partition"]}
+    found = [
+        passed("host_state.partition", partitions)
+        if all(partitions.values())
+        else skip("host_state.partition", f"{gpu['pci']} has no partitions, or does not tell them", seen=partitions)
+    ]
     if level is None:
         return [*found, skip("host_state.performance_level", f"{gpu['pci']} does not tell its performance level")]
     if level in PINNED:
@@ -126,7 +136,7 @@ def _judge_amd(gpu: dict[str, Any]) -> list[Outcome]:
         *found,
         warn(
             "host_state.performance_level",
-            f"the clocks of {gpu['pci']} float (performance level {level})",
+            f"the clocks of {gpu['pci']} {FLOATING.get(level, 'float')} (performance level {level})",
             seen=level,
             expected="high",
             remedy=f"echo high | sudo tee {path}   # undo: echo {level} | sudo tee {path}",
