@@ -63,6 +63,7 @@ def judge(name: str, facts: dict[str, Any], lock: dict[str, Any] | None) -> list
     if GATHER_ERROR in facts:
         return [_error(name, f"gathering stopped: {facts[GATHER_ERROR]}")]
     try:
+        _assert_shape(check, facts)
         return [_finding(name, outcome) for outcome in check.judge(facts, lock)]
     except Exception as error:  # noqa: BLE001 - a report from elsewhere must not stop its reader
         return [_error(name, f"judging stopped: {place(error)}")]
@@ -102,6 +103,18 @@ def place(error: Exception) -> str:
 
 
 BY_NAME: dict[str, ModuleType] = {name_of(check): check for check in checks.CHECKS}
+
+
+def _assert_shape(check: ModuleType, facts: dict[str, Any]) -> None:
+    """Raise TypeError when a fact that a check stands on is missing or is no such thing: nothing follows from it.
+
+    A check's `SHAPE` says what it stands on; where it does not apply (`NOT_HERE`) it asks for nothing.
+    """
+    if facts.get("backend") in getattr(check, "NOT_HERE", {}):
+        return
+    for key, kind in check.SHAPE.items():
+        if not isinstance(facts.get(key, ...), kind):
+            raise TypeError(f"the fact {key} is missing or of another type")
 
 
 def _finding(name: str, outcome: Outcome) -> Finding:

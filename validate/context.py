@@ -31,10 +31,10 @@ def _load(machine: Machine) -> dict[str, Any]:
         found = json.loads(text)
     except ValueError as error:
         raise KitError(
-            "context.json beside the cargo is not JSON", "let `invoke validate` start the container"
+            "context.json beside the cargo is not JSON", "let `./kit validate` start the container"
         ) from error
     if not isinstance(found, dict):
-        raise KitError("context.json beside the cargo is not an object", "let `invoke validate` start the container")
+        raise KitError("context.json beside the cargo is not an object", "let `./kit validate` start the container")
     return {**found, "runtime": found.get("runtime", "container")}
 
 

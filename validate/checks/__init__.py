@@ -1,7 +1,8 @@
 """The checks, in the order a doctor would ask. Each file answers the question in its first line.
 
 `gather(machine, lock)` touches the world and returns plain JSON; `judge(facts, lock)` is pure. `lock` is the lock's
-document or None.
+document or None. `SHAPE` names the facts that the judgement stands on, with their types; `NOT_HERE` the backends that
+the question is not for, with the reason.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from validate.machine import Machine
 
 KFD = "/dev/kfd"
+SHAPE = {"gpus": list, "opens": dict, "nodes": dict, "identity": dict}
 NOT_HERE = {
     "cuda": "NVIDIA GPUs are reached through /dev/nvidia*, which the engine hands over; /dev/kfd is AMD's",
     "cpu": "nothing here computes on a GPU",

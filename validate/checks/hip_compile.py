@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from schema.records import Outcome
     from validate.machine import Machine
 
+SHAPE = {"missing": bool, "why": str, "form": str, "objects": list, "wanted": list, "run": (dict, type(None))}
 TARGETS = ("gfx90a", "gfx942", "gfx1100")  # MI200, MI300, RX 7900: one of each kind the kit is for
 KERNEL = "kit_vector_add"
 COUNT = 1_000_003  # odd, so that the last block is not full
@@ -115,9 +116,10 @@ def _judge_objects(facts: dict[str, Any]) -> Outcome:
         return warn(
             "hip_compile.objects", "the bundle is compressed; its targets cannot be read here", seen=facts["form"]
         )
-    good = [item["built_for"] for item in facts["objects"] if item["has_kernel"] and item["built_for"] == item["named"]]
-    if facts["form"] == "elf" and len(facts["wanted"]) == 1:
-        good = [item["built_for"] for item in facts["objects"] if item["has_kernel"]]
+    if not set(TARGETS) <= set(facts["wanted"]):
+        raise ValueError("the facts do not say which targets were asked for")
+    objects = facts["objects"] if facts["form"] == "bundle" else []
+    good = [item["built_for"] for item in objects if item["has_kernel"] and item["built_for"] == item["named"]]
     absent = sorted(set(facts["wanted"]) - set(good))
     if absent:
         return fail(

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from validate.machine import Machine
 
 SHOWN = 12
-REMEDY = "the image is not the lock's: `invoke build --force`, then `invoke validate`"
+SHAPE = {"runtime": str, "debs": (dict, type(None)), "wheels": list}
+REMEDY = "the image is not the lock's: `./kit build --force`, then `./kit validate`"
 
 
 def gather(machine: Machine, lock: dict[str, Any] | None) -> dict[str, Any]:  # noqa: ARG001 - the interface

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 KFD_PROC = "/sys/class/kfd/kfd/proc"
 NOT_HERE = {"cpu": "nothing here computes on a GPU"}
+SHAPE = {"cards": dict}
 OCCUPIED = 0.05  # share of a card's memory; drivers and firmware keep below 2 % for themselves
 
 
@@ -91,6 +92,6 @@ def _judge_card(pci: str, card: dict[str, Any]) -> Outcome:
             seen=seen,
             remedy="look on the host: `sudo fuser -v /dev/kfd /dev/dri/renderD* /dev/nvidia*`",
         )
-    if others is None:
+    if not isinstance(others, list):
         return skip("processes.unknown", f"who uses {pci} cannot be known from here", seen=seen)
     return passed("processes.free", seen)

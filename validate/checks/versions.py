@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from schema.records import Outcome
     from validate.machine import Machine
 
+SHAPE = {"sources": dict}
 ROCM_FILES = (
     ("/opt/rocm/.info/version", re.compile(r"^(\d[\w.+-]*)")),
     ("/opt/rocm/.info/version-dev", re.compile(r"^(\d[\w.+-]*)")),
@@ -122,7 +123,7 @@ def _judge_one(name: str, expected: str, rows: list[list[str]]) -> Outcome:
         f"{name} is {rows[0][1]}, the lock says {expected}",
         seen={name: seen},
         expected={name: expected},
-        remedy="run inside the image that was built from this lock: `invoke build`, then `invoke validate`",
+        remedy="run inside the image that was built from this lock: `./kit build --force`, then `./kit validate`",
     )
 
 
