@@ -91,6 +91,47 @@ def test_what_we_write_admits_no_unknown_fields(name):
     assert open_objects == []
 
 
+def described(node, name):
+    if "description" in node or "const" in node:
+        return True
+    if "$ref" not in node:
+        return False
+    file, _, pointer = node["$ref"].partition("#")
+    name = file.removesuffix(".schema.json") or name
+    target = documents.load_schema(name)
+    for key in filter(None, pointer.split("/")):
+        target = target[key]
+    return described(target, name)
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_every_field_says_what_it_means(name):
+    silent = [
+        f"{path}/{field}"
+        for path, node in objects_in(documents.load_schema(name))
+        for field, value in node["properties"].items()
+        if not described(value, name)
+    ]
+
+    assert silent == []
+
+
+UNITS = {"_s": "second", "_bytes": "byte", "_hz": "hertz", "_w": "watt", "_c": "celsius"}
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_every_field_with_a_unit_in_its_name_says_it_in_words(name):
+    silent = [
+        f"{path}/{field}"
+        for path, node in objects_in(documents.load_schema(name))
+        for field, value in node["properties"].items()
+        for end, unit in UNITS.items()
+        if field.endswith(end) and unit not in value["description"].lower()
+    ]
+
+    assert silent == []
+
+
 def references_in(node):
     if isinstance(node, dict):
         if "$ref" in node:
