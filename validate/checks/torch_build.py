@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from schema import facts as data
 from validate import amd, backends, context, masks
 from validate.outcome import fail, passed, skip, warn
 from validate.versions import agrees
@@ -18,9 +19,8 @@ UNSEEN = {
     "cuda": "start the container with `--gpus all`, or on a host: `nvidia-smi` shows whether the driver answers",
 }
 SHAPE = {"torch": dict, "switches": dict, "torches": list, "gpus": list, "devices": list, "nvidia": bool}
-#: PyTorch's own index of a build, by the local label of its versions: 2.6.0+cu124, 2.6.0+rocm6.4. The labels of AMD's
-#: and Debian's builds (+rocm6.4.1.git1ded221d, +debian) are on no index.
-LABEL = re.compile(r"^\d[\w.]*\+(cpu|cu\d{2,3}|rocm\d{1,2}\.\d{1,2}(?:\.\d)?)$")
+#: PyTorch's index of a build is named like the local label of its version: 2.11.0+cu128, 2.7.0+rocm6.3.
+LABEL = re.compile(r"^(\d+\.\d+)[\w.]*\+(cpu|cu\d{2,3}|rocm\d[\d.]*)$")
 INDEX = "https://download.pytorch.org/whl/"
 FROM_LOCK = "run inside the image that was built from this lock: `./kit build --force`, then `./kit validate`"
 
@@ -100,10 +100,23 @@ def _judge_build(facts: dict[str, Any], lock: dict[str, Any] | None) -> Outcome:
 
 def _reinstall(facts: dict[str, Any], version: str) -> str:
     """Name the index that has this very build; in a container, or where no index has it, the lock's image."""
-    label = LABEL.match(version)
+    label = label_of(version)
     if facts["runtime"] == "container" or not label:
         return FROM_LOCK
-    return f"python3 -m pip install --force-reinstall torch=={version} --index-url {INDEX}{label[1]}"
+    return f"python3 -m pip install --force-reinstall torch=={version} --index-url {INDEX}{label}"
+
+
+def label_of(version: str) -> str | None:
+    """Return the name of the index of PyTorch's that has a version; None for AMD's and Debian's builds, or unknown.
+
+    AMD's wheels have labels of the same form (+rocm10.0.0), so those for ROCm must stand in the dated table.
+    """
+    found = LABEL.match(version)
+    if not found or not found[2].startswith("rocm"):
+        return found[2] if found else None
+    rows = [row for row in data.load("compat")["pytorch_releases"] if row["torch"] == found[1]]
+    built = {rocm for row in rows for rocm in (row.get("rocm_stable"), *row.get("rocm_wheels", ()))}
+    return found[2] if found[2].removeprefix("rocm") in built else None
 
 
 #: Inside a container or not -> remedy. A container's files are the image's: pip changes nothing that lasts.
