@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from pins import surprises
 from pins.paths import matching, there
 from pins.store import replacing
 from schema import documents
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 PINS = Path(__file__).parent
 LOCK_SUFFIX, PIN_SUFFIX = ".lock.yaml", ".pin.yaml"
 MAX_BYTES = 16 << 20  # a hundred times the largest lock we know
-VERSIONS = frozenset({"version", "rocm", "pytorch", "python", "lock_version", "pin_version"})
 
 _BaseLoader: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml reads a lock ten times faster
 _BaseDumper: type = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -165,7 +165,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise KitError(f"{path} is not YAML as we write it: {_short(error)}") from error
     if not isinstance(document, dict):
         raise KitError(f"{path} is not a mapping of fields")
-    _refuse_surprises(document, path.name)
+    surprises.refuse(document, path.name)
     return document
 
 
@@ -232,35 +232,3 @@ def _short(error: Exception) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or str(error)
     return f"line {mark.line + 1}: {problem}" if mark else str(problem)[:200]
-
-
-def _refuse_surprises(document: Any, where: str) -> None:
-    """Walk the document; refuse aliases (a small file must not become a large one), types JSON lacks, bare versions."""
-    seen: set[int] = set()
-    below: list[tuple[str, str, Any]] = [("", "", document)]
-    while below:
-        parent, key, value = below.pop()
-        if not isinstance(value, (dict, list)):
-            _refuse_scalar(value, key, parent, where)
-            continue
-        if id(value) in seen:
-            raise KitError(f"{where}: {key} is an alias of another field", "write it out")
-        seen.add(id(value))
-        if isinstance(value, list):
-            below += [(parent, key, item) for item in value]
-            continue
-        for name in value:
-            if not isinstance(name, str):
-                raise KitError(f"{where}: the key {name!r} is not text", "put quotes around it")
-        below += [(key, name, item) for name, item in value.items()]
-
-
-def _refuse_scalar(value: Any, key: str, parent: str, where: str) -> None:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        if key in VERSIONS or parent == "components":
-            raise KitError(
-                f"{where}: {key} is the number {value}, and a version is text: YAML reads 5.10 as 5.1",
-                f'put quotes around it: {key}: "..."',
-            )
-    elif value is not None and not isinstance(value, (str, bool)):
-        raise KitError(f"{where}: {key} is a {type(value).__name__}, not text", "put quotes around it")
