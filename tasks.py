@@ -415,6 +415,8 @@ def fetch(_c: Any, rocm: str = "", channel: str = "", lock: str = "", json: bool
         show(asdict(got))
     else:
         print(f"{got.files} files, {got.bytes} bytes, all verified; {got.downloaded_bytes} bytes were downloaded")
+        if got.note:
+            print(got.note)
 
 
 @command
