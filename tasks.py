@@ -10,6 +10,7 @@ import functools
 import inspect
 import os
 import re
+import signal
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from invoke.exceptions import Exit, ParseError
 from invoke.program import Program
 from invoke.tasks import task
 
+from schema import VERSION
 from schema.errors import KitError
 
 if TYPE_CHECKING:
@@ -74,12 +76,16 @@ def command(body: Callable[..., None]) -> Any:
         except KitError as error:
             raise Exit(f"error: {error}", code=2) from error
         except KeyboardInterrupt as error:
-            raise Exit("interrupted; the same command goes on from here", code=130) from error
-        except BrokenPipeError as error:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nobody reads on: Python's own flush must not complain
-            raise Exit(code=141) from error  # what a shell says of a program whose reader went away
+            raise Exit("interrupted; what was finished is kept: run the same command again", code=130) from error
+        except BrokenPipeError:
+            raise  # KitProgram's
         except Exit:
             raise
+        except OSError as error:
+            if os.environ.get("KIT_DEBUG"):
+                raise
+            hint = "make room on the disk, or look at what the message names"
+            raise Exit(f"error: {error}\n\nhint: {hint}", code=2) from error
         except Exception as error:
             if os.environ.get("KIT_DEBUG"):
                 raise
@@ -238,8 +244,6 @@ def run_here(module: str, argv: list[str], python: str, case: str) -> Records:
     from bundle.console import Console
     from images.hostpython import stream
 
-    if case:
-        read(case)  # before anything is started
     return stream(
         module,
         argv + (["--case", str(Path(case).resolve())] if case else []),
@@ -249,6 +253,16 @@ def run_here(module: str, argv: list[str], python: str, case: str) -> Records:
         on_stderr=say,
         deadline_s=DEADLINE_S[module],
     )
+
+
+def checked(suite: str, case: str) -> None:
+    """Refuse what can be known to be wrong before anything is built."""
+    from benchmarks.plan import TIMING
+
+    if suite not in TIMING:
+        raise KitError(f"there is no suite {suite!r}", f"--suite, one of: {', '.join(TIMING)}")
+    if case:
+        read(case)
 
 
 def run_anywhere(module: str, argv: list[str], asked: Asked) -> Ran:
@@ -534,6 +548,7 @@ def benchmark(
     from bundle.console import table
     from schema.records import exit_code
 
+    checked(suite, case)
     argv = ["--suite", suite, *(["--only", only] if only else [])]
     asked = Asked(rocm, channel, lock, runtime, python, case)
     if dry_run:
@@ -634,6 +649,7 @@ def reproduce(
     from images.record import exit_code as unexpected
     from schema.records import exit_code
 
+    checked(suite, "")
     chosen, engine = choose(rocm, channel, lock), engine_door()
     image = built(chosen, engine)
     report = kept(chosen, image, "validate") or run(chosen, image, engine, "validate", [])
@@ -690,6 +706,14 @@ def parsing() -> Iterator[None]:
 class KitProgram(Program):
     """Invoke with our exit codes."""
 
+    def run(self, argv: list[str] | None = None, exit: bool = True) -> None:  # noqa: A002 -- Invoke's names
+        """Run the command line."""
+        try:
+            super().run(argv, exit)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nobody reads on: Python's own flush must not complain
+            sys.exit(141)  # what a shell says of a program whose reader went away
+
     def parse_core(self, argv: list[str] | None) -> None:
         """Parse what stands before the command. `COMMAND --help` asks for help, whatever the command still lacks."""
         words = list(sys.argv if argv is None else argv)
@@ -710,5 +734,12 @@ class KitProgram(Program):
             super().parse_cleanup()
 
 
+def terminated(number: int, _frame: object) -> None:
+    """End on SIGTERM as on Ctrl-C: what is half made is cleared away on the way out."""
+    raise SystemExit(128 + number)
+
+
 if __name__ == "__main__":
-    KitProgram(name="kit", binary="kit", namespace=Collection.from_module(sys.modules[__name__])).run()
+    signal.signal(signal.SIGTERM, terminated)
+    commands = Collection.from_module(sys.modules[__name__])
+    KitProgram(name="kit", binary="kit", namespace=commands, version=VERSION).run()

@@ -13,7 +13,7 @@ from bundle import story as tell
 from bundle.evidence import Evidence, Report, Results, attempt, parse
 from bundle.verify import judge
 from bundle.views import summary, views
-from schema import canon
+from schema import VERSION, canon
 from schema.errors import KitError
 from schema.stream import now
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-KIT_VERSION = "0.1.0"
 FOLDER, ARCHIVE = "bundle", "bundle.tar"
 
 
@@ -88,8 +87,9 @@ def assemble(
     one_origin(evidence)
     if evidence.results:
         files[layout.PROTOCOL] = canon.dumps(evidence.results.protocol)
-    files |= attempt("writing the reports", lambda: views(evidence, summary(evidence)))
-    manifest = describe(files, evidence, created_at)
+    figures = summary(evidence)
+    files |= attempt("writing the reports", lambda: views(evidence, figures))
+    manifest = describe(files, evidence, figures, created_at)
     files[layout.MANIFEST] = canon.dumps(manifest) + b"\n"
     verdict = judge(files)
     if verdict["verdict"] != "CONFIRMED":
@@ -119,16 +119,18 @@ def one_origin(evidence: Evidence) -> None:
         raise KitError(f"{what}: {seen}, not {expected}", "these do not belong together: validate and measure again")
 
 
-def describe(files: Mapping[str, bytes], evidence: Evidence, created_at: str) -> dict[str, Any]:
+def describe(
+    files: Mapping[str, bytes], evidence: Evidence, figures: dict[str, Any] | None, created_at: str
+) -> dict[str, Any]:
     """Return the manifest."""
     manifest = {
         "schema": "bundle-1",
-        "kit_version": KIT_VERSION,
+        "kit_version": VERSION,
         "renderer_sha256": identity.renderer(),
         "created_at": created_at,
         "title": tell.title(evidence),
         "gpu_result": evidence.gpu,
-        "notice": tell.notice(evidence),
+        "notice": tell.notice(evidence, figures),
         "chain": identity.chain(evidence),
         "files": [
             {

@@ -15,7 +15,6 @@ def describe(version: dict[str, Any], info: dict[str, Any], where: Endpoint) -> 
     security = [str(item) for item in info.get("SecurityOptions") or []]
     parts = [str(part.get("Name", "")) for part in version.get("Components") or []]
     driver_status = dict(pair[:2] for pair in info.get("DriverStatus") or [] if len(pair) >= 2)
-    system = str(info.get("OperatingSystem") or "")
     return {
         "name": "podman" if any("podman" in part.lower() for part in parts) else "docker",
         "version": str(version.get("Version", "")),
@@ -28,10 +27,7 @@ def describe(version: dict[str, Any], info: dict[str, Any], where: Endpoint) -> 
         "remote": where.remote,
         "rootless": any("name=rootless" in item for item in security),
         "userns_remap": any("name=userns" in item for item in security),
-        "desktop": "docker desktop" in system.lower(),
-        "system": system,
-        "kernel": str(info.get("KernelVersion", "")),
-        "architecture": str(info.get("Architecture", "")),
+        "desktop": "docker desktop" in str(info.get("OperatingSystem")).lower(),
         "data_root": str(info.get("DockerRootDir", "")),
         "memory_bytes": int(info.get("MemTotal") or 0) or None,
         "cpus": int(info.get("NCPU") or 0) or None,

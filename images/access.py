@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from images.hostfiles import exists, matching, text_of
 from schema.errors import KitError
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 USER = "65532:65532"  # in no image's passwd: what works for it works for any user
 ROOT_USER = "0:0"
 AMD_VENDOR = "0x1002"
+AMD_CDI, NVIDIA_CDI = "amd.com/gpu=all", "nvidia.com/gpu=all"
 MIB, GIB = 1 << 20, 1 << 30
 
 #: A user that the image does not know has no home and no name: torch asks for both.
@@ -42,36 +44,28 @@ ENVIRONMENT = {
 
 @dataclass(frozen=True)
 class Devices:
-    """What a backend needs of the host: nodes as (host path, container path), groups, requests, and who opens them."""
+    """What a backend needs of the host: nodes as (host path, container path), groups, requests, and who opens them.
+
+    `notes` say what is more than the least, and why.
+    """
 
     nodes: tuple[tuple[str, str], ...] = ()
     groups: tuple[str, ...] = ()
-    requests: tuple[Mapping[str, Any], ...] = ()
+    requests: tuple[dict[str, Any], ...] = ()
     user: str = USER
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Access:
-    """What one container may use, in bytes where sizes are meant; `notes` say what is more than the least, and why."""
+    """What one container may use, in bytes where sizes are meant."""
 
     backend: str
     devices: Devices
     memory_bytes: int
     processes: int
-    environment: Mapping[str, str]
     ulimits: tuple[tuple[str, int], ...] = (("core", 0),)
     program: str = "docker"
-
-    @property
-    def user(self) -> str:
-        """Numeric user and group."""
-        return self.devices.user
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a person should know about this access."""
-        return self.devices.notes
 
     @property
     def shared_bytes(self) -> int:
@@ -98,16 +92,13 @@ class Access:
             "PidsLimit": self.processes,
             "ShmSize": self.shared_bytes,
             "Ulimits": [{"Name": name, "Soft": limit, "Hard": limit} for name, limit in self.ulimits],
-            "LogConfig": {
-                "Type": "none",
-                "Config": {},
-            },  # the stream is read live; a million samples need no second copy
+            "LogConfig": {"Type": "none", "Config": {}},  # read live; a million samples need no second copy
             "Devices": [
                 {"PathOnHost": host, "PathInContainer": inside, "CgroupPermissions": "rw"}
                 for host, inside in self.devices.nodes
             ],
             "GroupAdd": list(self.devices.groups),
-            "DeviceRequests": [dict(request) for request in self.devices.requests],
+            "DeviceRequests": list(self.devices.requests),
         }
 
 
@@ -115,71 +106,67 @@ def access(
     backend: str,
     about: Mapping[str, Any],
     *,
-    chosen: Sequence[str] = (),
-    environment: Mapping[str, str] | None = None,
     root: Path = Path("/"),
 ) -> Access:
     """Return what a container of `backend` gets on the engine that `about` describes.
 
-    `chosen` narrows the devices: names of render nodes (`renderD128`) for rocm, indexes or UUIDs for cuda.
-    `root` is where device nodes are looked for, for tests. KitError when a node that is needed is missing.
+    `root` is where device nodes are looked for, for tests. KitError when a node that is needed is missing, or nobody
+    inside could open it.
     """
     total = about.get("memory_bytes") or 4 * GIB
     podman = about.get("name") == "podman"
     memory = max(total - max(total // 10, GIB), GIB // 2) // MIB * MIB  # the rest keeps the host alive
     return Access(
         backend=backend,
-        devices=ACCESS[backend](about, tuple(chosen), root),
+        devices=ACCESS[backend](about, root),
         memory_bytes=memory,
         processes=max(4096, 128 * (about.get("cpus") or 1)),
-        environment=ENVIRONMENT | dict(environment or {}),
         ulimits=(("core", 0), *(_own_limits() if podman and not elsewhere(about) else ())),
         program=str(about.get("name") or "docker"),
     )
 
 
-def _rocm(about: Mapping[str, Any], chosen: tuple[str, ...], root: Path) -> Devices:
-    """/dev/kfd and the render nodes of the chosen GPUs, or a CDI device where the engine offers all of them as one."""
-    if "amd.com/gpu=all" in about.get("cdi", ()) and not chosen and elsewhere(about):
-        return Devices(requests=(_cdi("amd.com/gpu=all"),), user=ROOT_USER, notes=(_FAR,))
+def _rocm(about: Mapping[str, Any], root: Path) -> Devices:
+    """/dev/kfd and the render nodes of all GPUs, or a CDI device where the engine offers all of them as one."""
     if elsewhere(about):
-        names = [f"/dev/dri/{name}" for name in chosen] or ["/dev/dri"]
-        return Devices(tuple((name, name) for name in ["/dev/kfd", *names]), user=ROOT_USER, notes=(_FAR,))
-    kfd = root / "dev/kfd"
-    nodes = [root / "dev/dri" / name for name in chosen] or render_nodes(root)
-    missing = [f"/{path.relative_to(root)}" for path in [kfd, *nodes] if not path.exists()]
-    if missing or not nodes:
-        raise KitError(f"this host has no {', '.join(missing) or '/dev/dri/renderD*'}", "./kit doctor says why")
-    pairs = tuple((str(path), f"/{path.relative_to(root)}") for path in [kfd, *nodes])
-    return _opened_by(about, [kfd, *nodes], pairs)
+        if AMD_CDI in about.get("cdi", ()):
+            return Devices(requests=(_cdi(AMD_CDI),), user=ROOT_USER, notes=(_FAR,))
+        return Devices(tuple((name, name) for name in ("/dev/kfd", "/dev/dri")), user=ROOT_USER, notes=(_FAR,))
+    kfd, gpus = root / "dev/kfd", render_nodes(root)
+    missing = ([] if exists(kfd) else ["/dev/kfd"]) + ([] if gpus else ["/dev/dri/renderD*"])
+    if missing:
+        raise KitError(f"this host has no {' and no '.join(missing)}", "./kit doctor says why")
+    pairs = tuple((str(path), f"/{path.relative_to(root)}") for path in [kfd, *gpus])
+    return _opened_by(about, [kfd, *gpus], pairs)
 
 
-def _cuda(about: Mapping[str, Any], chosen: tuple[str, ...], root: Path) -> Devices:
+def _cuda(about: Mapping[str, Any], root: Path) -> Devices:
     """A device request: NVIDIA's own hook brings the nodes and the driver's libraries. Nobody needs /dev/kfd here."""
-    kinds = [f"nvidia.com/gpu={name}" for name in chosen or ("all",)]
     nvidia = [root / "dev" / name for name in ("nvidiactl", "nvidia-uvm")]
-    opened = _opened_by(about, [] if elsewhere(about) else [path for path in nvidia if path.exists()], ())
-    if set(kinds) <= set(about.get("cdi", ())):
-        request: dict[str, Any] = _cdi(*kinds)
-    else:
-        request = {"Driver": "", "Capabilities": [["gpu"]]}
-        request |= {"Count": 0, "DeviceIDs": list(chosen)} if chosen else {"Count": -1}
+    opened = _opened_by(about, [] if elsewhere(about) else [path for path in nvidia if exists(path)], ())
+    every_gpu = {"Driver": "", "Capabilities": [["gpu"]], "Count": -1}
+    request = _cdi(NVIDIA_CDI) if NVIDIA_CDI in about.get("cdi", ()) else every_gpu
     return Devices(groups=opened.groups, requests=(request,), user=opened.user, notes=opened.notes)
 
 
-def _cpu(_about: Mapping[str, Any], _chosen: tuple[str, ...], _root: Path) -> Devices:
+def _cpu(_about: Mapping[str, Any], _root: Path) -> Devices:
     """Nothing."""
     return Devices()
 
 
 #: Equal, by a test, to the schema's backends and to `validate.backends`.
-ACCESS: dict[str, Callable[[Mapping[str, Any], tuple[str, ...], Path], Devices]] = {
-    "rocm": _rocm,
-    "cuda": _cuda,
-    "cpu": _cpu,
-}
+ACCESS: dict[str, Callable[[Mapping[str, Any], Path], Devices]] = {"rocm": _rocm, "cuda": _cuda, "cpu": _cpu}
 _FAR = "the engine's devices cannot be judged from here: the user inside is root, without any capability"
 _ROOTLESS = "rootless engine: host groups do not exist inside; the user inside is root, which is you outside"
+
+
+UNMAPPED = "the engine maps users (userns-remap), and users and groups of this host do not exist inside"
+UNMAPPED_HINT = "measure with `--runtime host`, or with an engine that maps no users"
+
+
+def open_to_all(mode: int) -> bool:
+    """Say whether any user, a mapped one too, may open a node of this mode."""
+    return mode & 0o006 == stat.S_IROTH | stat.S_IWOTH
 
 
 def elsewhere(about: Mapping[str, Any]) -> bool:
@@ -204,15 +191,8 @@ def _own_limits() -> tuple[tuple[str, int], ...]:
 
 def render_nodes(root: Path) -> list[Path]:
     """Return the render nodes of AMD GPUs; one whose maker cannot be read counts, another maker's does not."""
-    found = []
-    for node in sorted((root / "dev/dri").glob("renderD*"), key=lambda path: (len(path.name), path.name)):
-        try:
-            vendor = (root / "sys/class/drm" / node.name / "device/vendor").read_text(encoding="ascii").strip()
-        except OSError:
-            vendor = AMD_VENDOR
-        if vendor == AMD_VENDOR:
-            found.append(node)
-    return found
+    nodes = sorted(matching(root / "dev/dri", "renderD*"), key=lambda path: len(path.name))
+    return [node for node in nodes if text_of(root / "sys/class/drm" / node.name / "device/vendor") in {AMD_VENDOR, ""}]
 
 
 def _opened_by(about: Mapping[str, Any], nodes: Sequence[Path], pairs: tuple[tuple[str, str], ...]) -> Devices:
@@ -223,8 +203,10 @@ def _opened_by(about: Mapping[str, Any], nodes: Sequence[Path], pairs: tuple[tup
     groups, user, notes = set(), USER, []
     for node in nodes:
         facts = node.stat()
-        if facts.st_mode & 0o006 == stat.S_IROTH | stat.S_IWOTH:
+        if open_to_all(facts.st_mode):
             continue
+        if about.get("userns_remap"):
+            raise KitError(f"{UNMAPPED}: nobody inside can open {node}", UNMAPPED_HINT)
         if facts.st_mode & 0o060 == stat.S_IRGRP | stat.S_IWGRP:
             groups.add(facts.st_gid)
         else:
@@ -233,8 +215,8 @@ def _opened_by(about: Mapping[str, Any], nodes: Sequence[Path], pairs: tuple[tup
     return Devices(pairs, tuple(str(group) for group in sorted(groups)), user=user, notes=tuple(notes))
 
 
-def _cdi(*names: str) -> dict[str, Any]:
-    return {"Driver": "cdi", "Count": 0, "DeviceIDs": list(names)}
+def _cdi(name: str) -> dict[str, Any]:
+    return {"Driver": "cdi", "Count": 0, "DeviceIDs": [name]}
 
 
 def docker_run_line(access: Access, image: str, argv: Sequence[str], *, cargo: Path | None = None) -> str:
@@ -247,12 +229,11 @@ def docker_run_line(access: Access, image: str, argv: Sequence[str], *, cargo: P
     flags += [f"--memory={access.memory_bytes}", f"--memory-swap={access.memory_bytes}"]
     flags += [f"--pids-limit={access.processes}", f"--shm-size={access.shared_bytes}"]
     flags += [f"--ulimit={name}={limit}:{limit}" for name, limit in access.ulimits]
-    flags += ["--log-driver=none", "--no-healthcheck", f"--user={access.user}"]
+    flags += ["--log-driver=none", "--no-healthcheck", f"--user={access.devices.user}"]
     flags += [f"--group-add={group}" for group in access.devices.groups]
     flags += [f"--device={host}:{inside}:rw" for host, inside in access.devices.nodes]
-    for request in access.devices.requests:
-        flags += _request_flags(request)
-    flags += [f"--env={name}={value}" for name, value in access.environment.items()]
+    flags += [_request_flag(request) for request in access.devices.requests]
+    flags += [f"--env={name}={value}" for name, value in ENVIRONMENT.items()]
     command, end = list(argv), ""
     if cargo:
         # no --workdir: it would make /kit before the tmpfs, and runc keeps the mode of a folder that is there
@@ -264,8 +245,5 @@ def docker_run_line(access: Access, image: str, argv: Sequence[str], *, cargo: P
     return " \\\n  ".join([*words, shlex.join(command[1:]) + end])
 
 
-def _request_flags(request: Mapping[str, Any]) -> list[str]:
-    names = list(request.get("DeviceIDs") or ())
-    if request["Driver"] == "cdi":
-        return [f"--device={name}" for name in names]
-    return [f'--gpus="device={",".join(names)}"' if names else "--gpus=all"]
+def _request_flag(request: Mapping[str, Any]) -> str:
+    return f"--device={request['DeviceIDs'][0]}" if request["Driver"] == "cdi" else "--gpus=all"

@@ -44,7 +44,8 @@ def opened(path: Path, *, skip: int = 0) -> Iterator[Saved]:
     """Open the archive of exactly one image; gzipped layers are unpacked beside it, into files without a name.
 
     The lowest `skip` layers are left out: the archive need not have them. Raises KitError when it is no such archive,
-    or a layer is not what its digest says.
+    or a gzipped layer is not what its digest says. Plain layers are not hashed: the engine wrote them just now, and
+    what is made of them gets a digest of its own.
     """
     fds: list[int] = []
     try:

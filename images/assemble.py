@@ -12,7 +12,7 @@ from pins.progress import Progress
 from schema.errors import KitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from images.canonical import Identity
     from images.engine import Engine
@@ -34,6 +34,14 @@ class Job:
     out: Path
     dockerfile: Path
     say: Progress
+    suffix: str = ""
+
+    def __post_init__(self) -> None:
+        if self.lock.base and not self.own:
+            raise KitError(
+                f"{self.lock.name} stands on a published image: no Dockerfile makes it",
+                "leave --dockerfile out, or choose a lock made of Debian packages alone",
+            )
 
     @property
     def own(self) -> bool:
@@ -42,8 +50,8 @@ class Job:
 
     @property
     def reference(self) -> str:
-        """Name that the image gets in the engine: the lock's, unless another recipe made it."""
-        return f"{REPOSITORY}:{self.lock.name[:100]}" + ("" if self.own else "-custom")
+        """Name that the image gets in the engine: the lock's, with a suffix where the image is another's business."""
+        return f"{REPOSITORY}:{self.lock.name[:100]}{self.suffix if self.own else '-custom'}"
 
     @property
     def builds(self) -> bool:
@@ -59,7 +67,7 @@ class Made:
     archive: Path
 
 
-def assemble(job: Job, folder: Path, *, again: bool = False, below: dict[str, Any] | None = None) -> Made:
+def assemble(job: Job, folder: Path, *, below: dict[str, Any] | None = None) -> Made:
     """Build without any cache and write the canonical archive into `folder`.
 
     `below` is the base as pulled (`base` of an image record). The engine's own image is removed again, as is what an
@@ -67,19 +75,16 @@ def assemble(job: Job, folder: Path, *, again: bool = False, below: dict[str, An
     """
     entries = _context(job, folder)
     saved, archive = folder / "saved.tar", folder / "image.tar"
-    with _removed(job, f"{REPOSITORY}:{job.lock.name[:100]}-{'again' if again else 'building'}") as built:
+    with _removed(job) as name:
         with Progress("dpkg", 2 * len(job.lock.debs), unit="steps", shown=job.say.shown) as steps:
-            job.engine.build(
+            built = job.engine.build(
                 cast("IO[bytes]", context.Context(entries, job.lock.epoch)),
-                tag=built,
+                tag=name,
                 nocache=True,
                 base=below["reference"] if below else "",
                 on_log=_packages(steps),
             )
-        with Progress("save", unit="B", shown=job.say.shown) as bytes_saved, saved.open("wb") as file:
-            for piece in job.engine.save(built):
-                file.write(piece)
-                bytes_saved.advance(len(piece))
+        save(job, built, saved)
     with Progress("rewrite", unit="B", shown=job.say.shown) as bytes_written:
         identity = canonical.rewrite(
             saved,
@@ -87,7 +92,6 @@ def assemble(job: Job, folder: Path, *, again: bool = False, below: dict[str, An
             epoch=job.lock.epoch,
             reference=job.reference,
             base=below["diff_ids"] if below else (),
-            with_base=below is None,  # the engine has it: it was built on it
             advance=bytes_written.advance,
         )
     saved.unlink()
@@ -106,6 +110,14 @@ def _packages(steps: Progress) -> Callable[[str], None]:
             steps.advance()
 
     return follow
+
+
+def save(job: Job, image: str, path: Path) -> None:
+    """Write the engine's archive of an image, named by its id (a name may be another's by now), to `path`."""
+    with Progress("save", unit="B", shown=job.say.shown) as saved, path.open("wb") as file:
+        for piece in job.engine.save(image):
+            file.write(piece)
+            saved.advance(len(piece))
 
 
 def load(job: Job, made: Made) -> dict[str, Any]:
@@ -133,7 +145,8 @@ def _context(job: Job, folder: Path) -> list[tuple[str, bytes | Path]]:
     if debs:
         first = folder / "first.tar"
         bootstrap = [(item["name"], path) for item, path in debs if item["bootstrap"]]
-        rootfs.write_first_layer(bootstrap, first, epoch=lock.epoch)
+        with Progress("unpack", len(bootstrap), unit="packages", shown=job.say.shown) as unpacked:
+            rootfs.write_first_layer(bootstrap, first, epoch=lock.epoch, advance=unpacked.advance)
         entries.append(("first.tar", first))
         entries += [(f"debs/{item['path'].rpartition('/')[2]}", path) for item, path in debs]
     return entries
@@ -142,9 +155,9 @@ def _context(job: Job, folder: Path) -> list[tuple[str, bytes | Path]]:
 def _input(store: Store, item: dict[str, Any]) -> Path:
     """Return where an input lies in the store; KitError when its hash is unknown or it is not there."""
     if not item["sha256"]:
-        raise KitError(f"the lock does not know the sha256 of {item['name']}", "resolve it: invoke lock")
+        raise KitError(f"the lock does not know the sha256 of {item['name']}", "resolve its pin: ./kit lock --pin NAME")
     if not store.has(item["sha256"]):
-        raise KitError(f"{item['name']} {item['version']} is not in the store", "invoke fetch")
+        raise KitError(f"{item['name']} {item['version']} is not in the store", "./kit fetch")
     return store.path(item["sha256"])
 
 
@@ -155,7 +168,7 @@ def _read(path: Path) -> str:
         raise KitError(f"cannot read {path}: {error}", "--dockerfile FILE") from error
 
 
-def _pieces(path: Path, progress: Progress) -> Iterable[bytes]:
+def _pieces(path: Path, progress: Progress) -> Iterator[bytes]:
     with path.open("rb") as file:
         while piece := file.read(PIECE_BYTES):
             yield piece
@@ -163,8 +176,12 @@ def _pieces(path: Path, progress: Progress) -> Iterable[bytes]:
 
 
 @contextmanager
-def _removed(job: Job, name: str) -> Iterator[str]:
-    """Yield the name for an image that is here only meanwhile: neither it nor its steps are there before or after."""
+def _removed(job: Job) -> Iterator[str]:
+    """Yield a name for an image that is here only meanwhile: neither it nor its steps are there before or after.
+
+    The name keeps the image from those who prune the engine. It belongs to the folder, as the steps do.
+    """
+    name = f"{REPOSITORY}:building-{leftovers.mark(job.out)}"
 
     def clear() -> None:
         job.engine.remove(name, force=True)

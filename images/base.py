@@ -21,9 +21,15 @@ def reference(wanted: dict[str, Any]) -> str:
 def pulled(wanted: dict[str, Any], engine: Engine, say: Progress) -> dict[str, Any]:
     """Return the base of a lock (`base` of schema image-1), pulled where the engine does not have it.
 
-    Raises KitError, naming the digest, when no registry answers.
+    Raises KitError, naming the digest, when no registry answers, or, before anything is pulled, on an engine that would
+    not tell what it pulled.
     """
     name = reference(wanted)
+    if engine.about()["storage"] == "containerd":
+        raise KitError(
+            f"the engine's containerd image store does not tell the configuration of {name}",
+            "use an engine with the overlay2 store for images that are pulled",
+        )
     image = engine.image(name)
     if image is None:
         say.note(f"pulling {name}")
@@ -34,11 +40,6 @@ def pulled(wanted: dict[str, Any], engine: Engine, say: Progress) -> dict[str, A
                 progress.advance(done - progress.done)
 
             image = engine.pull(name, on_progress=follow)
-    if engine.about()["storage"] == "containerd":
-        raise KitError(
-            f"the engine's containerd image store does not tell the configuration of {name}",
-            "use an engine with the overlay2 store for images that are pulled",
-        )
     return {
         "reference": name,
         "digest": wanted["digest"],

@@ -33,16 +33,18 @@ def build(
     out: Path,
     force: bool = False,
     dockerfile: Path = DOCKERFILE,
+    suffix: str = "",
     progress: bool = True,
 ) -> dict[str, Any]:
     """Return the record (schema image-1) of the lock's image; made only where `out` has none that holds, or by `force`.
 
     With another `dockerfile` the image is not the lock's: it is made under a name of its own, and no record is kept.
+    A `suffix` to the image's name leaves that of our own lock, which may have the same, alone.
     Raises KitError when the lock is unresolved, an input is missing, a step fails, or the engine has another image.
     """
-    job = Job(lock, engine, store, out, dockerfile, Progress("build", shown=progress))
+    job = Job(lock, engine, store, out, dockerfile, Progress("build", shown=progress), suffix)
     with workplace.held(out, job.say.note):
-        found = kept(lock, engine, out) if job.own and not force else None
+        found = kept(lock, engine, out, tell=job.say.note) if job.own and not force else None
         if found:
             return found
         with workplace.temporary(out) as folder:
@@ -60,14 +62,14 @@ def check(
     """
     job = Job(lock, engine, store, out, dockerfile, Progress("build", shown=progress))
     with workplace.held(out, job.say.note), workplace.temporary(out) as folder:
-        image, first = (kept(lock, engine, out) if job.own else None), None
+        image, first = (kept(lock, engine, out, tell=job.say.note) if job.own else None), None
         if not image:
             image, first = _make(job, folder)
         if not job.builds:
             return _finish(job, image)
         job.say.note("building a second time")
         with workplace.temporary(folder) as elsewhere, _umask(0o077):
-            second = assemble.assemble(job, elsewhere, again=True, below=image["base"])
+            second = assemble.assemble(job, elsewhere, below=image["base"])
             identical = _identity(second) == {key: image[key] for key in record.IDENTITY}
             differences = [] if identical else _compare(job, image, first or _saved(job, image, folder), second)
         return _finish(job, image | {"built_twice": {"identical": identical, "differences": differences}})
@@ -85,7 +87,7 @@ def _make(job: Job, folder: Path) -> tuple[dict[str, Any], Path | None]:
     image = {
         "schema": "image-1",
         "name": lock.name,
-        "reference": job.reference,
+        "reference": _named_once(job, loaded),
         "channel": lock.channel,
         "lock_sha256": lock.sha256,
         "platform": "linux/amd64",
@@ -98,6 +100,15 @@ def _make(job: Job, folder: Path) -> tuple[dict[str, Any], Path | None]:
         "built_twice": None,
     }
     return image, made.archive
+
+
+def _named_once(job: Job, loaded: dict[str, Any]) -> str:
+    """Return the image's name; one with a suffix goes where the image has another name already."""
+    others = [tag for tag in loaded["tags"] if not tag.endswith(job.reference)]
+    if not (job.suffix and others):
+        return job.reference
+    job.engine.remove(job.reference)
+    return str(others[0])
 
 
 def _finish(job: Job, image: dict[str, Any]) -> dict[str, Any]:
@@ -115,13 +126,15 @@ def _identity(made: Made) -> dict[str, Any]:
 
 def _compare(job: Job, image: dict[str, Any], first: Path, second: Made) -> list[dict[str, str]]:
     job.say.note("the two builds differ: comparing file by file")
-    return compare.compare(first, second.archive, skip=len(image["base"]["diff_ids"]) if image["base"] else 0)
+    skip = len(image["base"]["diff_ids"]) if image["base"] else 0
+    with Progress("compare", unit="files", shown=job.say.shown) as compared:
+        return compare.compare(first, second.archive, skip=skip, advance=compared.advance)
 
 
 def _saved(job: Job, image: dict[str, Any], folder: Path) -> Path:
     """Return an archive of the image as the engine has it, to compare with."""
     path = folder / "kept.tar"
-    job.engine.save(image["engine_id"], path)
+    assemble.save(job, image["engine_id"], path)
     return path
 
 

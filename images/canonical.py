@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from images import archive, layers, normal
 from images.difference import Entry, difference
-from images.tar import BLOCK, DIRECTORY, HARD_LINK, Member, Tar
-from images.tarwriter import END, PIECE_BYTES, TarWriter, header, write_all
+from images.tar import BLOCK, DIRECTORY, HARD_LINK, Member
+from images.tarwriter import END, TarWriter, header, write_all
 from schema.errors import KitError
 
 if TYPE_CHECKING:
@@ -37,13 +37,12 @@ LAYER = "application/vnd.oci.image.layer.v1.tar"
 
 @dataclass(frozen=True)
 class Identity:
-    """What an image is. `entries` counts the members of our layer; `size_bytes` is that of all layers as tar."""
+    """What an image is; `size_bytes` is that of all layers as tar."""
 
     image_id: str
     manifest_digest: str
     diff_ids: list[str]
     size_bytes: int
-    entries: int
 
 
 @dataclass(frozen=True)
@@ -61,14 +60,13 @@ def rewrite(
     epoch: int,
     reference: str,
     base: Sequence[str] = (),
-    with_base: bool = True,
     advance: Callable[[int], None] | None = None,
 ) -> Identity:
     """Write the canonical archive of the image in `saved` to `target`.
 
     `base` are the diff ids that stay as they are, lowest first; `epoch` (seconds) is the latest time of any file;
-    `reference` is the name under which an engine loads it (no part of the identity). Without `with_base` the archive
-    lacks the base's layers, which an engine that has them accepts.
+    `reference` is the name under which an engine loads it (no part of the identity). The archive lacks the base's
+    layers: the engine that loads it was built on them and has them.
     Raises KitError when the archive is broken, hostile, or does not stand on its base.
     """
     with archive.opened(saved) as image:
@@ -84,9 +82,7 @@ def rewrite(
         entries = difference(normal.normalised(below, epoch), normal.normalised(tree, epoch), epoch)
         try:
             with target.open("wb") as file:
-                return _Archive(file.fileno(), epoch, advance).write(
-                    image, entries, reference=reference, base=count, with_base=with_base
-                )
+                return _Archive(file.fileno(), epoch, advance).write(image, entries, reference=reference, base=count)
         except OSError as error:
             raise KitError(f"cannot write {target}: {error.strerror}", "make room, then run it again") from error
 
@@ -99,14 +95,9 @@ class _Archive:
         self.epoch = epoch
         self.advance = advance
 
-    def write(
-        self, image: archive.Saved, entries: list[Entry], *, reference: str, base: int, with_base: bool
-    ) -> Identity:
-        """Write our layer, the base's, configuration, manifest, and both tables of contents; return the identity."""
+    def write(self, image: archive.Saved, entries: list[Entry], *, reference: str, base: int) -> Identity:
+        """Write our layer, configuration, manifest, and both tables of contents; return the identity."""
         blobs = [Descriptor(image.diff_ids[index], image.layers[index].size) for index in range(base)]
-        if with_base:
-            for blob, layer in zip(blobs, image.layers[:base], strict=True):
-                self._put_tar(blob, layer)
         if entries or not base:
             blobs.append(self._put_layer(entries))
         config = self._put_blob(_json(configuration(image.config, blobs, self.epoch)))
@@ -119,7 +110,7 @@ class _Archive:
         self._put("manifest.json", _json([docker]))
         write_all(self.fd, END)
         size = sum(blob.size for blob in blobs)
-        return Identity(config.digest, manifest.digest, [blob.digest for blob in blobs], size, len(entries))
+        return Identity(config.digest, manifest.digest, [blob.digest for blob in blobs], size)
 
     def _put_layer(self, entries: list[Entry]) -> Descriptor:
         """Write our layer. Its name is its digest, known only after its data: the header is written last."""
@@ -129,13 +120,6 @@ class _Archive:
         os.pwrite(self.fd, self._header(_blob_name(blob.digest), blob.size), start)
         write_all(self.fd, bytes(-blob.size % BLOCK))
         return blob
-
-    def _put_tar(self, blob: Descriptor, layer: Tar) -> None:
-        """Copy a layer of the base as it is."""
-        write_all(self.fd, self._header(_blob_name(blob.digest), blob.size))
-        for offset in range(0, layer.size, PIECE_BYTES):
-            write_all(self.fd, os.pread(layer.fd, min(PIECE_BYTES, layer.size - offset), layer.offset + offset))
-        write_all(self.fd, bytes(-blob.size % BLOCK))
 
     def _put_blob(self, data: bytes) -> Descriptor:
         blob = Descriptor("sha256:" + hashlib.sha256(data).hexdigest(), len(data))

@@ -12,7 +12,7 @@ from images.normal import WITHOUT_FILES, read
 from images.tar import FILE, show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from images.layers import Node, Tree
@@ -37,10 +37,12 @@ PLACES = (
 )
 
 
-def compare(first: Path, second: Path, *, skip: int = 0) -> list[dict[str, str]]:
+def compare(
+    first: Path, second: Path, *, skip: int = 0, advance: Callable[[], None] = lambda: None
+) -> list[dict[str, str]]:
     """Return the differences (schema image-1, `comparison`) between the images in two archives, sorted by path.
 
-    The lowest `skip` layers, a base that both stand on, are not looked at.
+    The lowest `skip` layers, a base that both stand on, are not looked at. `advance` is called for each path.
     """
     with ExitStack() as stack:
         images = [stack.enter_context(archive.opened(path, skip=skip)) for path in (first, second)]
@@ -48,15 +50,16 @@ def compare(first: Path, second: Path, *, skip: int = 0) -> list[dict[str, str]]
         for tree, image in zip(trees, images, strict=True):
             for layer in image.layers:
                 layers.apply(tree, layer)
-        found = list(_differences(*trees))[:MAX_DIFFERENCES]
+        found = list(_differences(trees[0], trees[1], advance))[:MAX_DIFFERENCES]
         configs = [{key: value for key, value in image.config.items() if key != "rootfs"} for image in images]
     if configs[0] != configs[1]:
         found.append(_difference("(configuration)", "config", "other"))
     return found
 
 
-def _differences(first: Tree, second: Tree) -> Iterator[dict[str, str]]:
+def _differences(first: Tree, second: Tree, advance: Callable[[], None]) -> Iterator[dict[str, str]]:
     for path in sorted(first.keys() | second.keys()):
+        advance()
         one, two = first.get(path), second.get(path)
         if two is None:
             yield _difference("/" + show(path), "missing", _class(path, one, one))

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from images import output
+from images.access import ENVIRONMENT
 from images.endpoint import EngineError
 
 if TYPE_CHECKING:
@@ -112,8 +113,8 @@ def _container(engine: Engine, image: str, argv: list[str], access: Access, *, v
                 image,
                 entrypoint=argv[:1],  # never the image's own: some print banners to stdout
                 command=argv[1:] or None,
-                user=access.user,
-                environment=dict(access.environment),
+                user=access.devices.user,
+                environment=ENVIRONMENT,
                 working_dir="/kit" if volume else None,
                 volumes=["/kit"] if volume else None,
                 labels={LABEL: _owner()},

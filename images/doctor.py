@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from images import hostgpu
+from images import hostgpu, plan
 from images.access import elsewhere
 from images.endpoint import EngineError
+from images.hostfiles import exists, free_bytes, text_of
 from images.hostgpu import finding
+from pins.store import Store
 from schema.errors import KitError
 from schema.sources import ROOT
 
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
 OLDEST_PYTHON = (3, 10)
 GB = 10**9
-#: Bytes needed for an image from packages (built, exported, loaded again) and on a published base (2.5 x its size).
-ENGINE_BYTES = {"packages": 8 * GB, "base": 75 * GB}
-WORK_BYTES = {"packages": 5 * GB, "base": 5 * GB}
 MEMORY_BYTES = 4 * GB  # hipcc and the model cases stay below
 #: How each family of distributions installs and starts an engine.
 INSTALL = {
@@ -61,17 +59,16 @@ def look(
     """
     about = {} if isinstance(engine, KitError) else engine.about()
     gpus = hostgpu.gather(root)
-    kind = "base" if not isinstance(choice, KitError) and choice.lock.base else "packages"
-    cache = cache or Path(environ.get("KIT_CACHE") or Path.home() / ".cache/rocm-repro-kit")
+    needs = None if isinstance(choice, KitError) else plan.needs(choice.lock)
     found = [_engine(engine, gather_system(root)), *_engine_kind(about)]
     found += hostgpu.judge(gpus, about, environ)
     if gpus["user_namespace"]:
         reason = "this shell is in a user namespace: users and groups of the host are mapped or missing here"
         found.append(finding("host.user_namespace", "warn", "uid_map", reason, "run it outside, on the host itself"))
     if about and not elsewhere(about):
-        found.append(_disk("disk.engine", Path(about["data_root"] or "/"), ENGINE_BYTES[kind], "docker image prune"))
-    found.append(_disk("disk.cache", cache, _input_bytes(choice), "export KIT_CACHE=/a/folder/with/room"))
-    found.append(_disk("disk.checkout", checkout, WORK_BYTES[kind], "export KIT_OUT=/a/folder/with/room"))
+        found.append(_disk("engine", Path(about["data_root"] or "/"), needs, "docker image prune"))
+    found.append(_disk("cache", cache or Store().root, needs, "export KIT_CACHE=/a/folder/with/room"))
+    found.append(_disk("checkout", checkout, needs, "export KIT_OUT=/a/folder/with/room"))
     return [*found, _memory(root), _cpus(), _python(), _lock(choice)]
 
 
@@ -98,11 +95,11 @@ def explain_backend(host: Host, lock: Lock) -> tuple[str, str]:
 
 def gather_system(root: Path) -> dict[str, Any]:
     """Return the family of the distribution, and whether systemd runs."""
-    lines = hostgpu.text_of(root / "etc/os-release").splitlines()
+    lines = text_of(root / "etc/os-release").splitlines()
     rows = dict(line.split("=", 1) for line in lines if "=" in line)
     names = [rows.get("ID", "").strip('"'), *rows.get("ID_LIKE", "").strip('"').split()]
     family = next((family for name in names for family, members in FAMILIES.items() if name in members), None)
-    return {"family": family, "systemd": (root / "run/systemd/system").exists()}
+    return {"family": family, "systemd": exists(root / "run/systemd/system")}
 
 
 def _engine(engine: Engine | KitError, system: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,24 +132,18 @@ def _engine_kind(about: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _disk(code: str, path: Path, needed: int, remedy: str) -> dict[str, Any]:
-    there = next((place for place in [path, *path.parents] if place.exists()), Path("/"))
-    free = shutil.disk_usage(there).free
+def _disk(place: str, path: Path, needs: Mapping[str, int] | None, remedy: str) -> dict[str, Any]:
+    code, free = f"disk.{place}", free_bytes(path)
     seen = f"{free / GB:.1f} GB free for {path}"
-    if free >= needed:
+    if needs is None:
+        return finding(code, "skip", seen, "without a lock nobody knows what room its build needs")
+    if free >= needs[place]:
         return finding(code, "pass", seen)
-    return finding(code, "warn", seen, f"a first build needs about {needed / GB:.1f} GB there", remedy)
-
-
-def _input_bytes(choice: Choice | KitError) -> int:
-    """Return the bytes of packages and wheels that the lock names."""
-    if isinstance(choice, KitError):
-        return GB
-    return sum(item["size"] or 0 for item in [*choice.lock.debs, *choice.lock.wheels])
+    return finding(code, "warn", seen, f"a first build needs about {needs[place] / GB:.1f} GB there", remedy)
 
 
 def _memory(root: Path) -> dict[str, Any]:
-    lines = hostgpu.text_of(root / "proc/meminfo").splitlines()
+    lines = text_of(root / "proc/meminfo").splitlines()
     kilobytes = {line.split(":")[0]: int(line.split()[1]) for line in lines if len(line.split()) > 1}
     if "MemAvailable" not in kilobytes:
         return finding("host.memory", "skip", None, "this system has no /proc/meminfo")

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from images.hostfiles import exists
 from schema.errors import KitError
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def find(environ: Mapping[str, str], root: Path = Path("/")) -> Endpoint:
     )
     for path, source in known:
         place = root / path.relative_to("/")
-        if place.exists():
+        if exists(place):
             return Endpoint(f"unix://{place}", source)
     return Endpoint(f"unix://{root / DEFAULT_SOCKET.relative_to('/')}", "the default socket")
 
@@ -130,7 +131,7 @@ def _from_context(name: str, folder: Path) -> Endpoint:
             code="absent",
         )
     files = {kind: folder / "contexts/tls" / key / "docker" / f"{kind}.pem" for kind in ("ca", "cert", "key")}
-    tls = {kind: str(path) for kind, path in files.items() if path.is_file()}
+    tls = {kind: str(path) for kind, path in files.items() if exists(path)}
     return Endpoint(endpoint["Host"], f"docker context {name}", tls or None, not endpoint.get("SkipTLSVerify"))
 
 

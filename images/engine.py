@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from images import about, containers, endpoint, streams
 from images.endpoint import Endpoint, EngineError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Iterator, Mapping
 
     from images.access import Access
 
@@ -28,16 +26,12 @@ PATIENCE_S = 120  # an engine that is busy loading gigabytes answers a question 
 class Engine:
     """A container engine: images in and out, one command run in one container."""
 
-    def __init__(self, api: Any, slow: Any, where: Endpoint, description: dict[str, Any]) -> None:
+    def __init__(self, api: Any, slow: Any, description: dict[str, Any]) -> None:
         """`api` answers questions within `PATIENCE_S`; `slow` is a second connection for work without a time limit."""
         self.api = api
         self.slow = slow
-        self.where = where
         self.description = description
-
-    def door(self, what: str, *, code: str = "refused") -> AbstractContextManager[None]:
-        """Guard talk to the engine: what fails inside is an EngineError that says `what` could not be done."""
-        return door(what, code=code)
+        self.door = door  # for `containers`, which this module imports
 
     def close(self) -> None:
         """Close the connections."""
@@ -49,7 +43,7 @@ class Engine:
         return dict(self.description)
 
     def image(self, reference: str) -> dict[str, Any] | None:
-        """Return {id, diff_ids, config, size, tags, digests} of an image, or None when the engine has no such one.
+        """Return {id, diff_ids, size, tags} of an image, or None when the engine has no such one.
 
         `id` is the engine's own: the config digest, or the manifest digest with the containerd image store.
         """
@@ -63,15 +57,9 @@ class Engine:
         return {
             "id": found["Id"],
             "diff_ids": list(found["RootFS"].get("Layers") or []),
-            "config": found["Config"] or {},
             "size": found["Size"],
             "tags": list(found.get("RepoTags") or []),
-            "digests": list(found.get("RepoDigests") or []),
         }
-
-    def has(self, reference: str) -> bool:
-        """Say whether the engine has the image. `FROM` an absent one would make it ask registries: check first."""
-        return self.image(reference) is not None
 
     def require(self, reference: str) -> dict[str, Any]:
         """Return `image(reference)`; EngineError when it is absent."""
@@ -82,32 +70,27 @@ class Engine:
 
     def build(
         self,
-        context: Path | IO[bytes],
+        context: IO[bytes],
         *,
         tag: str = "",
-        dockerfile: str = "Dockerfile",
-        buildargs: Mapping[str, str] | None = None,
         nocache: bool = False,
-        network: str = "none",
         base: str = "",
         on_log: Callable[[str], None] | None = None,
     ) -> str:
-        """Build a context (a tar, as a file or its path) and return the engine's id of the image.
+        """Build a context (a tar) without network and return the engine's id of the image.
 
         `base` is what the Dockerfile begins FROM: it must be there already, or the engine would go and look for it.
         EngineError, with the last lines of the log, when a step fails.
         """
         if base:
             self.require(base)
-        with _opened(context) as file, door("build the image"):
+        with door("build the image"):
             answer = self.slow.build(
-                fileobj=file,
+                fileobj=context,
                 custom_context=True,
                 tag=tag or None,
-                dockerfile=dockerfile,
-                buildargs=dict(buildargs or {}),
                 nocache=nocache,
-                network_mode=network,
+                network_mode="none",
                 rm=True,
                 forcerm=True,
                 pull=False,
@@ -116,35 +99,22 @@ class Engine:
             )
             return streams.built(answer, on_log)
 
-    def save(self, reference: str, path: Path | None = None) -> Iterator[bytes]:
-        """Return the image's archive in pieces; with `path`, write it there and return nothing more to read."""
-        pieces = self._saved(reference)
-        if path is None:
-            return pieces
-        with path.open("wb") as file:
-            for piece in pieces:
-                file.write(piece)
-        return iter(())
-
-    def _saved(self, reference: str) -> Iterator[bytes]:
+    def save(self, reference: str) -> Iterator[bytes]:
+        """Yield the image's archive in pieces."""
         with door(f"save image {reference}"):
             yield from self.slow.get_image(reference, chunk_size=CHUNK_BYTES)
 
-    def load(self, archive: Path | IO[bytes] | Iterable[bytes], reference: str = "") -> dict[str, Any]:
-        """Load an archive and return the image: `reference` where given, else the one that the engine names.
+    def load(self, archive: Iterator[bytes], reference: str) -> dict[str, Any]:
+        """Load an archive, in pieces, and return the image that it calls `reference`.
 
         A failure comes inside a successful answer, and the containerd store keeps a tag whose layers did not unpack:
         the stream is read to its end, then the image is looked at.
         """
-        with _opened(archive) as data, door("load the image"):
-            named = streams.loaded(self.slow.load_image(data))
-        if not (reference or named):
-            raise EngineError("the engine loaded the archive without naming an image", "look at `docker images`")
-        return self.require(reference or named[-1])
+        with door("load the image"):
+            streams.loaded(self.slow.load_image(archive))
+        return self.require(reference)
 
-    def pull(
-        self, reference: str, *, platform: str = "linux/amd64", on_progress: Callable[[int, int], None] | None = None
-    ) -> dict[str, Any]:
+    def pull(self, reference: str, *, on_progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
         """Pull `repo@sha256:...` and return the image; a tag is refused, since tags move.
 
         `on_progress` gets bytes done and bytes known of so far. EngineError, naming the digest, when nobody answers.
@@ -153,7 +123,7 @@ class Engine:
             raise EngineError(f"{reference} is not a digest: tags move", "pull repo@sha256:...")
         try:
             with door(f"pull {reference}"):
-                answer = self.slow.pull(reference, stream=True, decode=True, platform=platform)
+                answer = self.slow.pull(reference, stream=True, decode=True, platform="linux/amd64")
                 streams.pulled(answer, on_progress)
         except EngineError as error:
             hint = (
@@ -162,12 +132,6 @@ class Engine:
             message = error.message if reference in error.message else f"cannot pull {reference}: {error.message}"
             raise EngineError(message, hint, status=error.status) from error
         return self.require(reference)
-
-    def tag(self, reference: str, new: str) -> None:
-        """Give an image the further name `new` (`repo:tag`)."""
-        repository, _, name = new.rpartition(":")
-        with door(f"tag {reference}"):
-            self.api.tag(reference, repository or new, name if repository else None, force=True)
 
     def remove(self, reference: str, *, force: bool = False) -> bool:
         """Remove an image (its last name, or by id); False when there was none."""
@@ -179,6 +143,12 @@ class Engine:
                 return False
             raise
         return True
+
+    def prune(self, label: str, *, until: str = "") -> None:
+        """Remove the nameless images that carry `label`; with `until` (a duration such as `6h`), only older ones."""
+        older = {"until": [until]} if until else {}
+        with door("remove what a build left behind"):
+            self.slow.prune_images(filters={"dangling": ["true"], "label": [label], **older})
 
     def run(
         self,
@@ -233,7 +203,7 @@ def connect(environ: Mapping[str, str] = os.environ, *, timeout_s: float = 10) -
     api, slow = opened
     api.timeout = PATIENCE_S
     slow.timeout = None  # requests' way of saying "as long as it takes"
-    return Engine(api, slow, where, description)
+    return Engine(api, slow, description)
 
 
 @contextmanager
@@ -278,12 +248,3 @@ def _old_enough(description: dict[str, Any]) -> None:
         oldest = ".".join(map(str, OLDEST_API))
         message = f"{description['name']} {description['version']} speaks API {description['api']}, this needs {oldest}"
         raise EngineError(message, "use Docker Engine 20.10 or newer, or Podman 4 or newer", code="old")
-
-
-@contextmanager
-def _opened(data: Path | IO[bytes] | Iterable[bytes]) -> Iterator[Any]:
-    if isinstance(data, Path):
-        with data.open("rb") as file:
-            yield file
-    else:
-        yield data

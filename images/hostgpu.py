@@ -10,7 +10,8 @@ import errno
 import os
 from typing import TYPE_CHECKING, Any
 
-from images.access import elsewhere, render_nodes
+from images.access import UNMAPPED, UNMAPPED_HINT, elsewhere, open_to_all, render_nodes
+from images.hostfiles import exists, matching, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,23 +39,23 @@ def open_errno(path: Path) -> int:
 
 def gather(root: Path, opened: Callable[[Path], int] = open_errno) -> dict[str, Any]:
     """Return what the tree at `root` shows: PCI devices, drivers, device nodes, name spaces."""
-    nodes = [path for path in [root / "dev/kfd", *render_nodes(root)] if path.exists()]
+    nodes = [path for path in [root / "dev/kfd", *render_nodes(root)] if exists(path)]
     groups = _groups(root)
     uid_map = text_of(root / "proc/self/uid_map").split()
     kernel = text_of(root / "proc/sys/kernel/osrelease")
     return {
         "pci": _pci(root),
-        "amdgpu": (root / "sys/module/amdgpu").exists(),
+        "amdgpu": exists(root / "sys/module/amdgpu"),
         "amdgpu_version": text_of(root / "sys/module/amdgpu/version") or None,
-        "kfd_in_kernel": (root / "sys/class/kfd").exists(),
+        "kfd_in_kernel": exists(root / "sys/class/kfd"),
         "nodes": [_node(path, root, groups, opened) for path in nodes],
         "nvidia_driver": _nvidia_version(root),
-        "nvidia_cdi": any((root / place / "nvidia.yaml").exists() for place in ("etc/cdi", "var/run/cdi", "run/cdi")),
+        "nvidia_cdi": any(exists(root / place / "nvidia.yaml") for place in ("etc/cdi", "var/run/cdi", "run/cdi")),
         "kernel": kernel,
-        "wsl": "microsoft" in kernel.lower() or (root / "dev/dxg").exists(),
-        "dxg": (root / "dev/dxg").exists(),
-        "dxcore": (root / "usr/lib/wsl/lib/libdxcore.so").exists(),
-        "inside": any((root / name).exists() for name in (".dockerenv", "run/.containerenv")),
+        "wsl": "microsoft" in kernel.lower() or exists(root / "dev/dxg"),
+        "dxg": exists(root / "dev/dxg"),
+        "dxcore": exists(root / "usr/lib/wsl/lib/libdxcore.so"),
+        "inside": any(exists(root / name) for name in (".dockerenv", "run/.containerenv")),
         "user_namespace": uid_map[:3] not in ([], ["0", "0", "4294967295"]),
     }
 
@@ -109,6 +110,8 @@ def _opens(
     """Judge one node by the errno of opening it: only EACCES is a matter of groups."""
     code = "gpu.amd_access"
     seen = {key: node[key] for key in ("path", "mode", "gid")} | {"open": errno.errorcode.get(node["errno"], "ok")}
+    if about.get("userns_remap") and node["errno"] in {0, errno.EACCES} and not open_to_all(int(node["mode"], 8)):
+        return finding(code, "fail", seen, f"{UNMAPPED}: nobody inside can open {node['path']}", UNMAPPED_HINT)
     if node["errno"] == 0:
         return finding(code, "pass", seen)
     if node["errno"] == errno.EACCES:
@@ -199,7 +202,7 @@ def _node(path: Path, root: Path, groups: Mapping[int, str], opened: Callable[[P
 
 def _pci(root: Path) -> list[dict[str, str]]:
     found = []
-    for place in sorted((root / "sys/bus/pci/devices").glob("*")):
+    for place in matching(root / "sys/bus/pci/devices", "*"):
         maker = VENDORS.get(text_of(place / "vendor"))
         if maker and text_of(place / "class").startswith(GPU_CLASSES):
             found.append({"address": place.name, "maker": maker})
@@ -214,11 +217,3 @@ def _groups(root: Path) -> dict[int, str]:
 def _nvidia_version(root: Path) -> str | None:
     words = text_of(root / "proc/driver/nvidia/version").split()
     return next((word for word in words if word[0].isdigit() and "." in word), None)
-
-
-def text_of(path: Path) -> str:
-    """Return a small file's text without the space around it; empty when it cannot be read."""
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return ""

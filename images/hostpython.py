@@ -8,7 +8,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from images import output
-from images.running import AGAIN, DOCUMENTS, LAST_LINES, Intake
+from images.running import AGAIN, DOCUMENTS, LAST_LINES, Intake, nobody
 from pins import process
 from schema import sources
 from schema.errors import KitError
@@ -26,7 +26,7 @@ def stream(
     out_path: Path,
     deadline_s: float,
     on_record: Callable[[dict[str, Any]], None] | None = None,
-    on_stderr: Callable[[str], None] | None = None,
+    on_stderr: Callable[[str], None] = nobody,
 ) -> list[dict[str, Any]]:
     """Run `PYTHON -m MODULE ARGV` from this checkout; return its records and leave them in `out_path`.
 
@@ -44,13 +44,12 @@ def stream(
     def said(line: bytes) -> None:
         text = line.decode("utf-8", "replace")
         tail.append(text)
-        if on_stderr:
-            on_stderr(text)
+        on_stderr(text)
 
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONSAFEPATH"}
     command = [python, "-m", module, *argv]
     with (
-        Intake(out_path, sent, on_record) as intake,
+        Intake(out_path, sent, on_record, on_stderr) as intake,
         process.started(command, env=environment, cwd=sources.ROOT) as running,
     ):
         deadline = time.monotonic() + deadline_s

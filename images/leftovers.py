@@ -7,6 +7,7 @@ image: `canonical` leaves it out.
 from __future__ import annotations
 
 import hashlib
+import platform
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -21,9 +22,17 @@ if TYPE_CHECKING:
 LONG_OVER = "6h"  # no build takes that long
 
 
+def mark(out: Path) -> str:
+    """Return the mark of builds for the folder `out`, where only one builds at a time: nobody else's are touched.
+
+    Machines that share an engine may have the same paths, hence the machine's name.
+    """
+    return hashlib.sha256(f"{platform.node()}:{out.resolve()}".encode()).hexdigest()[:16]
+
+
 def label(out: Path) -> str:
-    """Return the label of builds for the folder `out`, where only one builds at a time: nobody else's are touched."""
-    return f"{STEP_LABEL}={hashlib.sha256(str(out.absolute()).encode()).hexdigest()[:16]}"
+    """Return the label of what a build for `out` makes on its way."""
+    return f"{STEP_LABEL}={mark(out)}"
 
 
 def clear(engine: Engine, out: Path) -> None:
@@ -33,9 +42,8 @@ def clear(engine: Engine, out: Path) -> None:
     else is pruning: an engine prunes one at a time.
     """
     try:
-        with engine.door("remove what a build left behind"):
-            engine.slow.prune_images(filters={"dangling": ["true"], "label": [label(out)]})
-            engine.slow.prune_images(filters={"dangling": ["true"], "label": [STEP_LABEL], "until": [LONG_OVER]})
+        engine.prune(label(out))
+        engine.prune(STEP_LABEL, until=LONG_OVER)
     except EngineError as error:
         if error.status != HTTPStatus.CONFLICT:
             raise

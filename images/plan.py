@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from images.hostfiles import exists, free_bytes
 from pins.progress import amount
 from pins.store import Store
 
@@ -13,14 +13,15 @@ if TYPE_CHECKING:
     from pins.lock import Lock
 
 UNPACKED = 6  # a .deb of this kind holds five times its size; the rest is room for byte code
+BASE_BYTES = 75 * 10**9  # published images for ROCm have 30 GB, and take 2.5 times that while they are pulled
 
 
 def plan(lock: Lock, store: Store | None = None, out: Path | None = None) -> dict[str, Any]:
     """Return lock, inputs, sizes in bytes and steps as one JSON document."""
     store = store or Store()
+    needed = needs(lock)
     inputs = [item for item in (*lock.debs, *lock.wheels) if item["sha256"]]
-    missing = [item for item in inputs if not store.path(item["sha256"]).exists()]
-    total = sum(item["size"] or 0 for item in inputs)
+    missing = [item for item in inputs if not exists(store.path(item["sha256"]))]
     return {
         "lock": lock.name,
         "lock_sha256": lock.sha256,
@@ -28,17 +29,29 @@ def plan(lock: Lock, store: Store | None = None, out: Path | None = None) -> dic
         "base": f"{lock.base['repo']}@{lock.base['digest']}" if lock.base else None,
         "inputs": {
             "files": len(inputs),
-            "bytes": total,
+            "bytes": needed["cache"],
             "missing_files": len(missing),
             "missing_bytes": sum(item["size"] or 0 for item in missing),
         },
         "disk": {
-            # At once: the engine's build (packages and tree), its saved archive, ours, and the loaded image.
-            "work_bytes": total * (UNPACKED + 1) * 2,
-            "engine_bytes": total * (UNPACKED * 2 + 1),
-            "work_free_bytes": shutil.disk_usage(_existing(out or Path())).free,
+            "work_bytes": needed["checkout"],
+            "engine_bytes": needed["engine"],
+            "work_free_bytes": free_bytes(out or Path()),
         },
         "steps": steps(lock),
+    }
+
+
+def needs(lock: Lock) -> dict[str, int]:
+    """Return the bytes that a first build takes in the store's cache, in the checkout and in the engine.
+
+    At once: the engine's build (packages and tree), its saved archive, ours, and the loaded image.
+    """
+    total = sum(item["size"] or 0 for item in (*lock.debs, *lock.wheels))
+    return {
+        "cache": total,
+        "checkout": total * (UNPACKED + 1) * 2,
+        "engine": total * (UNPACKED * 2 + 1) + (BASE_BYTES if lock.base else 0),
     }
 
 
@@ -76,8 +89,3 @@ def room(document: dict[str, Any]) -> str:
         f"about {amount(disk['work_bytes'], 'B')} of disk here ({amount(disk['work_free_bytes'], 'B')} free) and "
         f"{amount(disk['engine_bytes'], 'B')} in the engine"
     )
-
-
-def _existing(path: Path) -> Path:
-    path = path.absolute()
-    return path if path.exists() else _existing(path.parent)

@@ -9,11 +9,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from images.hostfiles import exists
 from pins.lock import PINS
 from schema import documents
 from schema.errors import KitError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from images.engine import Engine
     from pins.lock import Lock
 
@@ -22,11 +25,13 @@ NAME = "image.json"
 IDENTITY = ("image_id", "manifest_digest", "diff_ids", "size_bytes")
 
 
-def kept(lock: Lock, engine: Engine, out: Path, *, pins: Path = PINS) -> dict[str, Any] | None:
+def kept(
+    lock: Lock, engine: Engine, out: Path, *, pins: Path = PINS, tell: Callable[[str], None] = lambda _: None
+) -> dict[str, Any] | None:
     """Return the record in the lock's folder `out` if it still holds, else None.
 
     It holds when it is of this very lock, agrees with the identity committed beside the lock, and the engine has
-    exactly that image.
+    exactly that image. That a second build once came out differently ends it, too, and `tell` is told.
     """
     try:
         image = read(out / NAME)
@@ -37,7 +42,24 @@ def kept(lock: Lock, engine: Engine, out: Path, *, pins: Path = PINS) -> dict[st
     found = engine.image(image["engine_id"])
     if found is None or found["id"] != image["engine_id"] or found["diff_ids"] != image["diff_ids"]:
         return None
+    if not _built_alike(image):
+        tell(f"built twice on {image['built_at']}, it came out differently: building it again")
+        return None
     return image
+
+
+def committed(lock: Lock, pins: Path = PINS) -> dict[str, Any] | None:
+    """Return the record committed beside the lock, where it is of this very lock.
+
+    An identity of another lock says nothing: that lock has changed, and its identity is still to be committed.
+    """
+    return _committed(lock.name, lock.sha256, pins)
+
+
+def _committed(name: str, lock_sha256: str, pins: Path) -> dict[str, Any] | None:
+    path = pins / f"{name}.image.json"
+    found = read(path) if exists(path) else None
+    return found if found and found["lock_sha256"] == lock_sha256 else None
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -69,20 +91,17 @@ def write(image: dict[str, Any], path: Path) -> None:
 
 
 def unexpected(image: dict[str, Any], pins: Path = PINS) -> list[dict[str, str]]:
-    """Return in what an image differs from the identity committed beside its lock; nothing where none is committed.
-
-    An identity of another lock says nothing: that lock has changed, and its identity is still to be committed.
-    """
-    path = pins / f"{image['name']}.image.json"
-    if not path.is_file():
-        return []
-    committed = read(path)
-    if committed["lock_sha256"] != image["lock_sha256"]:
-        return []
+    """Return in what an image differs from the identity committed beside its lock; nothing where none is committed."""
+    expected = _committed(image["name"], image["lock_sha256"], pins) or image
     return [
-        {"path": path.name, "field": key, "committed": str(committed[key]), "built": str(image[key])}
+        {
+            "path": f"{image['name']}.image.json",
+            "field": key,
+            "committed": str(expected[key]),
+            "built": str(image[key]),
+        }
         for key in IDENTITY
-        if committed[key] != image[key]
+        if expected[key] != image[key]
     ]
 
 
@@ -101,5 +120,9 @@ def answer(image: dict[str, Any], *, built: bool) -> dict[str, Any]:
 
 def exit_code(image: dict[str, Any]) -> int:
     """Return 1 when two builds differ, or the image is not the committed one; else 0."""
-    twice = image["built_twice"]
-    return int((twice is not None and not twice["identical"]) or bool(unexpected(image)))
+    return int(not _built_alike(image) or bool(unexpected(image)))
+
+
+def _built_alike(image: dict[str, Any]) -> bool:
+    """Say whether no second build came out differently."""
+    return image["built_twice"] is None or image["built_twice"]["identical"]

@@ -18,15 +18,18 @@ from images.tar import BLOCK_DEVICE, CHARACTER, DIRECTORY, FIFO, HARD_LINK, SYML
 from schema.errors import KitError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 FIRST = "base-files"  # it brings /bin -> usr/bin and the like, through which later packages' paths go
 MAX_SYMLINKS = 40  # as the kernel
 
 
-def write_first_layer(debs: Iterable[tuple[str, Path]], target: Path, *, epoch: int) -> canonical.Descriptor:
+def write_first_layer(
+    debs: Iterable[tuple[str, Path]], target: Path, *, epoch: int, advance: Callable[[], None] = lambda: None
+) -> canonical.Descriptor:
     """Write one tar with the files of all packages (`(name, path of the .deb)`), none younger than `epoch`.
 
+    `advance` is called after each package.
     Raises KitError, naming the package, for anything that a package of a minimal system has no business to hold: paths
     or links out of the root, devices, hard links to nothing.
     """
@@ -40,6 +43,7 @@ def write_first_layer(debs: Iterable[tuple[str, Path]], target: Path, *, epoch: 
                 lay(tree, tar)
             except KitError as error:
                 raise KitError(f"{path.name}: {error.message}", "this package is not what it should be") from error
+            advance()
         with target.open("wb") as file:
             return canonical.write_layer(file.fileno(), difference({}, tree, epoch), epoch)
 

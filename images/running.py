@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from contextlib import ExitStack, contextmanager
 from typing import IO, TYPE_CHECKING, Any, final
 
-from images.access import access as grant
+from images.access import access
 from images.cargo import pack
+from images.tarwriter import write_all
+from images.workplace import alone
 from schema import documents, samples
 from schema import stream as streams
 from schema.errors import KitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from images.access import Access
     from images.engine import Engine
     from pins.lock import Lock
 
 DOCUMENTS = {"validate": "report-1", "benchmarks": "results-1"}
 AGAIN = "run the command again"
 LAST_LINES = 20
+
+
+def nobody(_line: str) -> None:
+    """Hear a line for nobody."""
 
 
 def stream(
@@ -35,13 +41,13 @@ def stream(
     backend: str,
     out_path: Path,
     on_record: Callable[[dict[str, Any]], None] | None = None,
-    on_stderr: Callable[[str], None] | None = None,
+    on_stderr: Callable[[str], None] = nobody,
     extra: Mapping[str, bytes] | None = None,
-    access: Access | None = None,
     deadline_s: float = 3600,
 ) -> list[dict[str, Any]]:
     """Run `python3 -m MODULE ARGV` in the image; return its records and leave them, byte for byte, in `out_path`.
 
+    `on_stderr` hears what a person should know about the run's access before it begins, then what the run says there.
     Until `end` they are in `<out_path>.part`. A run that is cut off (crash, deadline, memory, Ctrl-C) or that says
     something wrong leaves them in `<out_path>.partial` and an older `out_path` as it was; KitError says so.
     """
@@ -54,20 +60,21 @@ def stream(
         "lock_sha256": lock.sha256,
         "cargo_sha256": sources_sha256,
     }
-    access = access or grant(backend, engine.about())
+    granted = access(backend, engine.about())
+    for note in granted.devices.notes:
+        on_stderr(note)
     tail: deque[str] = deque(maxlen=LAST_LINES)
 
     def said(line: str) -> None:
         tail.append(line)
-        if on_stderr:
-            on_stderr(line)
+        on_stderr(line)
 
-    with Intake(out_path, sent, on_record) as intake:
+    with Intake(out_path, sent, on_record, on_stderr) as intake:
         code = engine.run(
             str(image["engine_id"]),
             cargo,
             ["python3", "-m", module, *argv],
-            access,
+            granted,
             deadline_s=deadline_s,
             on_line=intake.take,
             on_stderr=said,
@@ -89,27 +96,43 @@ def context_of(image: Mapping[str, Any], lock: Lock, backend: str) -> dict[str, 
 
 @final
 class Intake:
-    """A stream coming in: checks each line, appends it to the file, and renames the file when the stream is whole."""
+    """A stream coming in: checks each line, appends it to the file, and renames the file when the stream is whole.
+
+    One at a time writes to a path: another waits, and `tell` is told. Whatever a disk refuses is a KitError.
+    """
 
     def __init__(
-        self, path: Path, sent: Mapping[str, Any], on_record: Callable[[dict[str, Any]], None] | None = None
+        self,
+        path: Path,
+        sent: Mapping[str, Any],
+        on_record: Callable[[dict[str, Any]], None] | None = None,
+        tell: Callable[[str], None] = nobody,
     ) -> None:
         self.path = path
         self.part = path.with_name(path.name + ".part")
         self.partial = path.with_name(path.name + ".partial")
         self.sent = dict(sent)
         self.on_record = on_record
+        self.tell = tell
         self.records: list[dict[str, Any]] = []
         self.counts: dict[str, int] = {}
         self.whole = False
         self.file: IO[bytes]
+        self.held: ExitStack
 
-    def __enter__(self) -> Intake:
+    @contextmanager
+    def _written(self) -> Iterator[None]:
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.file = self.part.open("wb")
+            yield
         except OSError as error:
             raise KitError(f"cannot write {self.part}: {error.strerror}", "free space, or set KIT_OUT") from error
+
+    def __enter__(self) -> Intake:
+        waiting = f"waiting for another run that writes {self.path}"
+        with self._written(), ExitStack() as held:
+            held.enter_context(alone(self.path.with_name(f".{self.path.name}.lock"), lambda: self.tell(waiting)))
+            self.file = held.enter_context(self.part.open("wb", buffering=0))  # a crash at sample 40 leaves 39
+            self.held = held.pop_all()
         return self
 
     def take(self, line: bytes) -> None:
@@ -117,11 +140,8 @@ class Intake:
         number = len(self.records) + 1
         item = self._parsed(line, number)
         self._in_order(item, number)
-        try:
-            self.file.write(line + b"\n")
-            self.file.flush()  # a crash at sample 40 leaves 39
-        except OSError as error:
-            raise KitError(f"cannot write {self.part}: {error.strerror}", "free space, or set KIT_OUT") from error
+        with self._written():
+            write_all(self.file.fileno(), line + b"\n")
         self.records.append(item)
         if item["kind"] != "end":
             self.counts[item["kind"]] = self.counts.get(item["kind"], 0) + 1
@@ -163,21 +183,28 @@ class Intake:
         """Give the file its name if the stream is whole; KitError with the reason `otherwise` when it was cut off."""
         if not self.records or self.records[-1]["kind"] != "end":
             raise KitError(otherwise, AGAIN)
-        self.file.flush()
-        os.fsync(self.file.fileno())
-        self.part.replace(self.path)
+        with self._written():
+            os.fsync(self.file.fileno())
+            self.part.replace(self.path)
         self.whole = True
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
-        self.file.close()
-        if self.whole:
-            return
-        if not self.records:
-            self.part.unlink()
-            return
-        self.part.replace(self.partial)
+        with self._written(), self.held:
+            if self.whole:
+                return
+            if not self.records:
+                self.part.unlink()
+                return
+            place = self._put_aside()
         if isinstance(error, KitError):
-            error.message += f"\nthe {len(self.records)} records that came are kept in {self.partial}"
+            error.message += f"\nthe {len(self.records)} records that came are kept in {place}"
+
+    def _put_aside(self) -> Path:
+        """Return where the records of a broken run lie; what broke it is said, and not that this failed, too."""
+        try:
+            return self.part.replace(self.partial)
+        except OSError:
+            return self.part
 
 
 _DEFINITIONS = {

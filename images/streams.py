@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 LAST_LINES = 15
-LOADED = re.compile(r"^Loaded image(?: ID)?: (\S+)$", re.MULTILINE)
 
 
 def built(answer: Iterable[dict[str, Any]], on_log: Callable[[str], None] | None = None) -> str:
@@ -40,8 +38,8 @@ def built(answer: Iterable[dict[str, Any]], on_log: Callable[[str], None] | None
     return image
 
 
-def loaded(answer: Iterable[dict[str, Any]]) -> list[str]:
-    """Return the names or ids that a load announced; EngineError for `errorDetail` or layers that did not unpack."""
+def loaded(answer: Iterable[dict[str, Any]]) -> None:
+    """Follow a load to its end; EngineError for `errorDetail` or layers that did not unpack."""
     text = ""
     for item in answer:
         if "error" in item or "errorDetail" in item:
@@ -51,7 +49,6 @@ def loaded(answer: Iterable[dict[str, Any]]) -> list[str]:
     if "error unpacking" in text.lower():  # the containerd store goes on to say that it loaded the image
         said = next(line for line in text.splitlines() if "error unpacking" in line.lower())
         raise EngineError(f"the engine could not load the image: {said}", "build it again: ./kit build")
-    return LOADED.findall(text)
 
 
 def pulled(answer: Iterable[dict[str, Any]], on_progress: Callable[[int, int], None] | None = None) -> None:

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from schema.errors import KitError
 
@@ -24,9 +24,7 @@ def held(out: Path, tell: Callable[[str], None]) -> Iterator[None]:
     The kernel lets go when the holder dies, however it dies.
     """
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        with (out / ".lock").open("w") as file:
-            _lock(file, lambda: tell(f"waiting for another build in {out}"))
+        with alone(out / ".lock", lambda: tell(f"waiting for another build in {out}")):
             for stale in out.glob(PREFIX + "*"):
                 shutil.rmtree(stale) if stale.is_dir() else stale.unlink()
             yield
@@ -34,12 +32,17 @@ def held(out: Path, tell: Callable[[str], None]) -> Iterator[None]:
         raise KitError(f"cannot work in {out}: {error}", "make room there, or set KIT_OUT=DIR") from error
 
 
-def _lock(file: IO[str], on_wait: Callable[[], None]) -> None:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        on_wait()
-        fcntl.flock(file, fcntl.LOCK_EX)
+@contextmanager
+def alone(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
+    """Hold the lock file `path`, waiting while another does; OSError where there can be none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            on_wait()
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """What tests of several packages share: the real engine, and a small image for it."""
 
 import io
+import os
 import shutil
 import subprocess
 import tarfile
@@ -61,6 +62,18 @@ def busybox(engine, busybox_file):
     image = engine.build(context(DOCKERFILE, {"root.tar": root.getvalue()}), tag=SMALL)
     yield image
     engine.remove(SMALL, force=True)
+
+
+@pytest.fixture
+def closed(tmp_path):
+    """A folder into which this process may not look; root is nobody meanwhile."""
+    folder, user = tmp_path / "closed", os.geteuid()
+    folder.mkdir(mode=0)
+    if user == 0:
+        os.seteuid(65534)
+    yield folder
+    os.seteuid(user)
+    folder.chmod(0o700)
 
 
 def context(dockerfile, files=None):

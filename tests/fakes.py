@@ -6,7 +6,6 @@ import hashlib
 import io
 import tarfile
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from images.endpoint import EngineError
 
@@ -21,9 +20,6 @@ ABOUT = {
     "rootless": False,
     "userns_remap": False,
     "desktop": False,
-    "system": "Debian GNU/Linux 13 (trixie)",
-    "kernel": "6.12.0",
-    "architecture": "x86_64",
     "data_root": "/",
     "memory_bytes": 16 << 30,
     "cpus": 4,
@@ -51,12 +47,10 @@ class FakeEngine:
         self.description = ABOUT | (about or {})
         self.images = dict(images or {})
         self.ran = []
+        self.pruned = []
 
     def close(self):
         pass
-
-    def door(self, what, *, code="refused"):
-        raise NotImplementedError("no test of ours talks past a fake")
 
     def about(self):
         return dict(self.description)
@@ -65,57 +59,36 @@ class FakeEngine:
         found = self.images.get(reference)
         return dict(found) if found else next((dict(i) for i in self.images.values() if i["id"] == reference), None)
 
-    def has(self, reference):
-        return self.image(reference) is not None
-
     def require(self, reference):
         found = self.image(reference)
         if found is None:
             raise EngineError(f"the engine has no image {reference}", "./kit build", code="absent", status=404)
         return found
 
-    def build(
-        self,
-        context,
-        *,
-        tag="",
-        dockerfile="Dockerfile",
-        buildargs=None,
-        nocache=False,
-        network="none",
-        base="",
-        on_log=None,
-    ):
+    def build(self, context, *, tag="", nocache=False, base="", on_log=None):
         if base:
             self.require(base)
-        data = context.read_bytes() if isinstance(context, Path) else context.read()
         if on_log:
-            on_log(f"Step 1/1 : {dockerfile}")
-        return self._add(data, tag)
+            on_log("Step 1/1 : FROM scratch")
+        return self._add(context.read(), tag)
 
-    def save(self, reference, path=None):
-        data = self.require(reference)["archive"]
-        if path is None:
-            return iter([data])
-        path.write_bytes(data)
-        return iter(())
+    def save(self, reference):
+        return iter([self.require(reference)["archive"]])
 
-    def load(self, archive, reference=""):
-        if isinstance(archive, Path):
-            archive = archive.read_bytes()
-        data = archive if isinstance(archive, bytes) else b"".join(archive)
-        return self.require(reference or self._add(data, ""))
+    def load(self, archive, reference):
+        self._add(b"".join(archive), reference)
+        return self.require(reference)
 
-    def pull(self, reference, *, platform="linux/amd64", on_progress=None):
+    def pull(self, reference, *, on_progress=None):
         if on_progress:
             on_progress(1, 1)
         return self.require(reference)
 
-    def tag(self, reference, new):
-        self.images[new] = self.require(reference)
-
     def remove(self, reference, *, force=False):
         return self.images.pop(reference, None) is not None
+
+    def prune(self, label, *, until=""):
+        self.pruned.append((label, until))
 
     def run(self, image, cargo, argv, access, *, deadline_s, on_line, on_stderr=None):
         files = unpack(cargo)
@@ -134,7 +107,7 @@ class FakeEngine:
 
     def _add(self, data, tag):
         identity = f"sha256:{hashlib.sha256(data).hexdigest()}"
-        found = {"id": identity, "diff_ids": [identity], "config": {}, "size": len(data), "tags": [], "digests": []}
+        found = {"id": identity, "diff_ids": [identity], "size": len(data), "tags": [tag]}
         self.images[tag or identity] = found | {"archive": data}
         return identity
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -84,7 +85,9 @@ def test_help_is_help_and_nothing_is_done(command, flag, tmp_path):
         pytest.param(["card", "/nowhere/README.md", "/nowhere"], "/nowhere", id="a card of a bundle that is not there"),
         pytest.param(["bundle", "--results", "/nowhere"], "/nowhere", id="results that are not there"),
         pytest.param(["validate", "--runtime", "moon"], "no runtime 'moon'", id="an unknown runtime"),
-        pytest.param(["benchmark", "--runtime", "host", "--suite", "moon"], "moon", id="an unknown suite"),
+        pytest.param(["benchmark", "--suite", "moon"], "no suite 'moon'", id="an unknown suite"),
+        pytest.param(["reproduce", "--suite", "moon"], "no suite 'moon'", id="an unknown suite to reproduce"),
+        pytest.param(["benchmark", "--case", "/nowhere.py"], "/nowhere.py", id="no case file for the image"),
         pytest.param(["benchmark", "--runtime", "host", "--case", "/nowhere.py"], "/nowhere.py", id="no case file"),
     ],
 )
@@ -111,6 +114,40 @@ def test_json_is_one_document_on_stdout(command):
     done = kit(*command.split(), "--json")
 
     assert json.loads(done.stdout)
+
+
+def test_the_version_is_said_and_is_the_projects():
+    with (ROOT / "pyproject.toml").open(encoding="utf-8") as file:
+        said = re.search(r'^version = "(.+)"$', file.read(), re.MULTILINE)
+
+    assert kit("--version").stdout == f"kit {said.group(1)}\n"
+
+
+def test_a_reader_that_goes_away_is_no_success_and_no_traceback():
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} {ROOT}/tasks.py build --help | true; exit ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode in {0, 141}, done.stderr) == (True, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_under_stdout_is_told():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, ROOT / "tasks.py", "doctor", "--json"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert done.returncode == 2
+    assert "No space left" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_list_loads_nothing_heavy():

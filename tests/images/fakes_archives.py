@@ -6,10 +6,9 @@ import io
 import json
 import lzma
 import tarfile
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 
-from images import archive
+from images import archive as archives
 from tests.fakes import FakeEngine
 
 EPOCH = 1_700_000_000
@@ -137,36 +136,28 @@ class BuildingEngine(FakeEngine):
         self.folder = folder
         self.builds = list(builds)
         self.contexts = []
-        self.pruned = []
-        self.slow = self
-
-    def door(self, what, **_more):
-        return nullcontext(what)
-
-    def prune_images(self, filters):
-        assert filters["dangling"] == ["true"]
-        self.pruned += filters["label"]
+        self.tags = []
 
     def build(self, context, *, tag="", base="", **more):
         if base:
             self.require(base)
         self.contexts.append(context.read())
+        self.tags.append(tag)
         built = self.builds.pop(0)
         if isinstance(built, BaseException):
             raise built
         if more.get("on_log"):
             more["on_log"]("Setting up x (1) ...")
-        self._add(built, tag)
-        return self.images[tag]["id"]
+        return self._add(built, tag)
 
-    def load(self, archive_pieces, reference=""):
-        data = b"".join(archive_pieces)
+    def load(self, archive, reference):
+        data = b"".join(archive)
         path = self.folder / "loaded.tar"
         path.write_bytes(data)
-        with archive.opened(path) as saved, tarfile.open(path) as file:
+        with archives.opened(path) as saved, tarfile.open(path) as file:
             manifest = json.load(file.extractfile("manifest.json"))[0]
             identity = "sha256:" + manifest["Config"].rpartition("/")[2]
-            found = {"id": identity, "diff_ids": saved.diff_ids, "config": {}, "size": len(data)}
-        for name in manifest["RepoTags"]:
-            self.images[name] = found | {"tags": [name], "digests": [], "archive": data}
+        names = [name for name, found in self.images.items() if found["id"] == identity] + manifest["RepoTags"]
+        found = {"id": identity, "diff_ids": saved.diff_ids, "size": len(data), "tags": sorted(set(names))}
+        self.images |= dict.fromkeys(names, found | {"archive": data})
         return self.require(reference)

@@ -10,6 +10,7 @@ from images import build as builder
 from images.endpoint import EngineError
 from pins.fetch import fetch
 from pins.lock import PINS, from_document, load
+from pins.progress import Progress
 from pins.store import Store
 from schema import documents
 from schema.errors import KitError
@@ -17,6 +18,7 @@ from tests.images.fakes_archives import EPOCH, BuildingEngine, Item, deb, folder
 
 DEB = deb([folder("./"), Item("./file", b"x")])
 DIGEST = "sha256:" + "ab" * 32
+BASE_IMAGE = {"id": "sha256:" + "cd" * 32, "diff_ids": ["sha256:" + "ef" * 32], "size": 5, "tags": []}
 
 
 def document(**more):
@@ -159,6 +161,127 @@ def test_building_twice_differently_names_the_files(store, out, tmp_path, kept):
     assert builder.exit_code(made) == 1
 
 
+def test_two_builds_that_differed_are_not_kept_and_a_new_build_ends_it(store, out, tmp_path, capsys):
+    engine = engine_with(tmp_path, saved(), saved(Item("x", b"1")), saved(), saved())
+    differing = builder.check(LOCK, engine, store, out=out, progress=False)
+    assert builder.kept(LOCK, engine, out) is None
+
+    made = builder.build(LOCK, engine, store, out=out)
+
+    assert (builder.exit_code(differing), builder.exit_code(made)) == (1, 0)
+    assert "came out differently: building it again" in capsys.readouterr().err
+    assert builder.kept(LOCK, engine, out) == made
+    record.write(differing, out / "image.json")
+    assert builder.exit_code(builder.build(LOCK, engine, store, out=out, progress=False, force=True)) == 0
+
+
+class Crowded(BuildingEngine):
+    """An engine in which somebody else takes the name of what was built, at once."""
+
+    def build(self, context, *, tag="", **more):
+        built = super().build(context, tag=tag, **more)
+        self.images[built] = self.images[tag]
+        self._add(saved(Item("theirs", b"")), tag)
+        return built
+
+
+def test_the_image_is_ours_whoever_takes_its_name_meanwhile(store, out, tmp_path):
+    alone = builder.build(LOCK, engine_with(tmp_path, saved()), store, out=tmp_path / "alone", progress=False)
+    crowded = builder.build(LOCK, Crowded(tmp_path, saved()), store, out=out, progress=False)
+
+    assert crowded["image_id"] == alone["image_id"]
+
+
+def test_builds_in_two_folders_share_no_name(store, tmp_path):
+    engine = engine_with(tmp_path, saved(), saved(), saved())
+    builder.check(LOCK, engine, store, out=tmp_path / "a", progress=False)
+    builder.build(LOCK, engine, store, out=tmp_path / "b", progress=False)
+
+    assert engine.tags[0] == engine.tags[1], "a folder is one build's at a time"
+    assert len(set(engine.tags)) == 2
+    assert all(len(tag) <= len("rocm-repro-kit:") + 128 for tag in engine.tags), "what a tag may have"
+
+
+@pytest.mark.parametrize(
+    ("theirs", "left"),
+    [
+        pytest.param(saved(), ["rocm-repro-kit:small"], id="the same image: one name is enough"),
+        pytest.param(saved(Item("x", b"")), ["rocm-repro-kit:small", "rocm-repro-kit:small-rebuilt"], id="another"),
+    ],
+)
+def test_an_image_with_a_suffix_leaves_ours_its_name(store, out, tmp_path, theirs, left):
+    engine = engine_with(tmp_path, saved(), theirs)
+    ours = builder.build(LOCK, engine, store, out=out, progress=False)
+    foreign = from_document(document(notes="another lock of this name"))
+
+    made = builder.build(
+        foreign, engine, store, out=tmp_path / "rebuilt", force=True, suffix="-rebuilt", progress=False
+    )
+
+    assert sorted(engine.images) == left
+    assert made["reference"] == left[-1]
+    assert engine.images["rocm-repro-kit:small"]["id"] == ours["engine_id"]
+    assert builder.kept(LOCK, engine, out) == ours
+
+
+def test_an_image_with_a_suffix_and_no_other_name_stays(store, out, tmp_path):
+    engine = engine_with(tmp_path, saved())
+    load_it = engine.load  # Podman tells names with a registry
+    engine.load = lambda data, name: load_it(data, name) | {"tags": [f"localhost/{name}"]}
+
+    made = builder.build(LOCK, engine, store, out=out, suffix="-rebuilt", progress=False)
+
+    assert list(engine.images) == [made["reference"]] == ["rocm-repro-kit:small-rebuilt"]
+
+
+def test_a_rebuilt_image_is_held_against_the_committed_identity_too(store, out, tmp_path, monkeypatch, capsys):
+    asked = []
+    surprise = [{"path": "small.image.json", "field": "image_id", "committed": "x", "built": "y"}]
+    monkeypatch.setattr(record, "unexpected", lambda image: (asked.append(image), surprise)[1])
+
+    made = builder.build(LOCK, engine_with(tmp_path, saved()), store, out=out, suffix="-rebuilt")
+
+    assert asked == [made]
+    assert "NOT the image committed in small.image.json" in capsys.readouterr().err
+
+
+def test_whatever_takes_long_tells_how_far_it_is(store, out, tmp_path, monkeypatch):
+    told = {}
+
+    class Counting(Progress):
+        def advance(self, amount=1):
+            told[self.label] = told.get(self.label, 0) + amount
+
+    for module in (assemble, builder):
+        monkeypatch.setattr(module, "Progress", Counting)
+    engine = engine_with(tmp_path, saved(), saved(Item("x", b"1")))
+    builder.build(LOCK, engine, store, out=out, progress=False)
+    assert set(told) == {"unpack", "dpkg", "save", "rewrite", "load"}
+    told.clear()
+
+    builder.check(LOCK, engine, store, out=out, progress=False)
+
+    assert told["save"] > len(saved(Item("x", b"1"))), "the second build, and the recorded image"
+    assert (told["unpack"], told["compare"]) == (1, 3)
+
+
+@pytest.mark.parametrize("make", [builder.build, builder.check])
+@pytest.mark.parametrize("more", [{}, {"environment": {"A": "1"}}], ids=["the base alone", "something added"])
+def test_a_recipe_for_a_lock_that_no_recipe_makes_is_refused(store, out, tmp_path, make, more):
+    engine = engine_with(tmp_path, images={f"rocm/pytorch@{DIGEST}": BASE_IMAGE})
+
+    with pytest.raises(KitError, match="no Dockerfile makes it"):
+        make(on_base(**more), engine, store, out=out, dockerfile=tmp_path / "Dockerfile", progress=False)
+
+
+def test_an_engine_that_would_not_tell_what_it_pulled_pulls_nothing(store, out, tmp_path):
+    engine = engine_with(tmp_path, about={"storage": "containerd"})
+    engine.pull = lambda *_args, **_more: pytest.fail("tens of gigabytes for nothing")
+
+    with pytest.raises(KitError, match="containerd image store"):
+        builder.build(on_base(), engine, store, out=out, progress=False)
+
+
 def test_another_recipe_makes_another_image_and_no_record(store, out, tmp_path):
     engine = engine_with(tmp_path, saved(), saved(Item("x", b"")), saved(Item("x", b"1")))
     made = builder.build(LOCK, engine, store, out=out, progress=False)
@@ -186,9 +309,8 @@ def test_a_build_that_ends_early_leaves_nothing_and_the_next_succeeds(store, out
         builder.build(LOCK, engine, store, out=out, progress=False)
     assert left_in(out) == [".lock"]
     assert engine.images == {}
-    assert engine.pruned == [leftovers.label(out), "rocm-repro-kit.building"] * 2, (
-        "steps of this folder, before and after"
-    )
+    label = leftovers.label(out)
+    assert [name for name, _ in engine.pruned].count(label) == 2, "steps of this folder, before and after"
 
     assert builder.build(LOCK, engine, store, out=out, progress=False)["name"] == "small"
 
@@ -224,11 +346,8 @@ def test_a_missing_input_is_named(out, tmp_path):
         builder.build(LOCK, engine_with(tmp_path), Store(tmp_path / "empty"), out=out, progress=False)
 
 
-BASE_IMAGE = {"id": "sha256:" + "cd" * 32, "diff_ids": ["sha256:" + "ef" * 32], "config": {}, "size": 5, "tags": []}
-
-
 def test_a_base_to_which_nothing_is_added_is_the_image(store, out, tmp_path):
-    engine = engine_with(tmp_path, images={f"rocm/pytorch@{DIGEST}": BASE_IMAGE | {"digests": []}})
+    engine = engine_with(tmp_path, images={f"rocm/pytorch@{DIGEST}": BASE_IMAGE})
 
     made = builder.check(on_base(), engine, store, out=out, progress=False)
 
@@ -250,7 +369,7 @@ def test_a_base_that_no_registry_gives_is_named_by_digest(store, out, tmp_path):
 
 def test_an_environment_on_a_base_is_built_on_it_and_the_base_is_not_sent_again(store, out, tmp_path):
     base_layer = tar([folder("base"), Item("base/file", b"b")])
-    base = BASE_IMAGE | {"diff_ids": [f"sha256:{sha256(base_layer)}"], "digests": []}
+    base = BASE_IMAGE | {"diff_ids": [f"sha256:{sha256(base_layer)}"]}
     engine = engine_with(tmp_path, image([base_layer]), images={f"rocm/pytorch@{DIGEST}": base})
 
     with pytest.raises(KitError, match="no file 'blobs"):  # the fake opens the archive, which lacks the base's layer
@@ -261,7 +380,7 @@ def test_an_environment_on_a_base_is_built_on_it_and_the_base_is_not_sent_again(
 
 
 def test_packages_on_a_base_are_refused(store, out, tmp_path):
-    engine = engine_with(tmp_path, images={f"rocm/pytorch@{DIGEST}": BASE_IMAGE | {"digests": []}})
+    engine = engine_with(tmp_path, images={f"rocm/pytorch@{DIGEST}": BASE_IMAGE})
 
     with pytest.raises(KitError, match="adds packages to a base image"):
         builder.build(on_base(debs=LOCK.debs), engine, store, out=out, progress=False)

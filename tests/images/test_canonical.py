@@ -102,7 +102,6 @@ def test_a_nasty_tree_comes_out_merged_sorted_and_normal(rewritten):
     assert {(info.uname, info.gname) for info in infos.values()} == {("", "")}
     assert infos["etc/shadow"].gid == 42
     assert len(identity.diff_ids) == 1
-    assert identity.entries == len(infos)
 
 
 def test_a_layer_above_a_base_holds_the_least_that_differs(rewritten):
@@ -122,13 +121,12 @@ def test_no_whiteout_lies_below_what_is_no_directory_any_more(rewritten):
     assert set(infos) == {"turned"}
 
 
-def test_without_base_the_archive_lacks_its_layers_and_the_identity_is_the_same(rewritten, tmp_path):
-    full, _, _ = rewritten([BELOW, ABOVE], base=1, name="full")
-    lean, _, _ = rewritten([BELOW, ABOVE], base=1, name="lean", with_base=False)
+def test_the_archive_lacks_the_layers_of_the_base_and_the_identity_has_them(rewritten, tmp_path):
+    identity, _, _ = rewritten([BELOW, ABOVE], base=1)
+    blobs = ["blobs/sha256/" + digest.removeprefix("sha256:") for digest in identity.diff_ids]
 
-    assert lean == full
-    with tarfile.open(tmp_path / "lean.tar") as file:
-        assert "blobs/sha256/" + full.diff_ids[0].removeprefix("sha256:") not in file.getnames()
+    with tarfile.open(tmp_path / "x.tar") as file:
+        assert [blob in file.getnames() for blob in blobs] == [False, True]
 
 
 @pytest.mark.parametrize("base", [0, 1], ids=["all layers", "above a base"])
@@ -269,6 +267,11 @@ RUN rm /b && mkdir /b && echo new > /b/x && mkfifo /b/pipe && dd if=/dev/zero of
 """
 
 
+def save(engine, reference, path):
+    with path.open("wb") as file:
+        file.writelines(engine.save(reference))
+
+
 @pytest.mark.engine
 def test_an_image_of_a_real_engine_is_rewritten_loaded_and_the_same_but_for_what_is_dropped(engine, busybox, tmp_path):
     recipe = b"FROM rocm-repro-kit-test:busybox\nADD cap.tar /cap/\n" + NASTY.lstrip()
@@ -276,18 +279,20 @@ def test_an_image_of_a_real_engine_is_rewritten_loaded_and_the_same_but_for_what
     built = engine.build(context(recipe, files), tag="rocm-repro-kit-test:nasty", nocache=True)
     canonical = "rocm-repro-kit-test:canonical"
     try:
-        engine.save(built, tmp_path / "saved.tar")
+        save(engine, built, tmp_path / "saved.tar")
         identity = rewrite(tmp_path / "saved.tar", tmp_path / "new.tar", epoch=EPOCH, reference=canonical)
         base = engine.image(busybox)["diff_ids"]
         above = rewrite(tmp_path / "saved.tar", tmp_path / "above.tar", epoch=EPOCH, reference=canonical, base=base)
         for made, name in ((identity, "new.tar"), (above, "above.tar")):
-            loaded = engine.load(tmp_path / name, canonical)
+            with (tmp_path / name).open("rb") as file:
+                loaded = engine.load(file, canonical)
             assert loaded["id"] in {made.image_id, made.manifest_digest}
             assert loaded["diff_ids"] == made.diff_ids
-            engine.save(canonical, tmp_path / "back.tar")
+            save(engine, canonical, tmp_path / "back.tar")
             found = compare.compare(tmp_path / "saved.tar", tmp_path / "back.tar")
             differences = {(one["path"], one["kind"]) for one in found if one["kind"] not in {"mtime", "config"}}
             assert differences == {("/tmp/x", "missing"), ("/var/log/x.log", "missing")}
+            engine.remove(loaded["id"], force=True)
         assert above.diff_ids[:-1] == base
         assert rewrite(tmp_path / "back.tar", tmp_path / "b.tar", epoch=EPOCH, reference=canonical, base=base) == above
         with archive.opened(tmp_path / "new.tar") as image_again:

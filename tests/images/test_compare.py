@@ -40,6 +40,15 @@ def test_the_kind_of_a_difference_is_named(differences, item, kind):
     assert (found["path"], found["kind"]) == ("/" + item.name, kind)
 
 
+def test_each_path_is_counted(tmp_path):
+    (tmp_path / "x.tar").write_bytes(image([tar(ITEMS)]))
+    seen = []
+
+    compare(tmp_path / "x.tar", tmp_path / "x.tar", advance=lambda: seen.append(1))
+
+    assert len(seen) == len(ITEMS)
+
+
 def test_files_on_one_side_only_are_missing_or_added(differences):
     assert [one["kind"] for one in differences(ITEMS, ITEMS[:-1])] == ["missing"]
     assert [one["kind"] for one in differences(ITEMS[:-1], ITEMS)] == ["added"]

@@ -36,12 +36,16 @@ def small(engine, busybox):
 
 
 @pytest.fixture(autouse=True)
-def nothing_stays(engine):
-    """Count containers and volumes before and after each test: whatever happened in it, none may be left."""
+def nothing_stays(engine, busybox):
+    """Count containers and volumes before and after each test: whatever happened in it, none may be left.
+
+    Others may use the same engine: containers of other images, and volumes that some container uses, are theirs.
+    """
 
     def things():
-        volumes = {volume["Name"] for volume in engine.api.volumes()["Volumes"] or []}
-        return {item["Id"] for item in engine.api.containers(all=True, filters={"label": [containers.LABEL]})} | volumes
+        volumes = {volume["Name"] for volume in engine.api.volumes(filters={"dangling": True})["Volumes"] or []}
+        ours = {"label": [containers.LABEL], "ancestor": [busybox]}
+        return {item["Id"] for item in engine.api.containers(all=True, filters=ours)} | volumes
 
     before = things()
     yield
@@ -222,10 +226,17 @@ def test_a_killed_kit_leaves_nothing_or_the_next_run_sweeps_it(number, engine, b
         assert kit.stdout.readline() == b"up\n"
         kit.send_signal(number)
         kit.communicate(timeout=30)
-    left = len(engine.api.containers(all=True, filters={"label": [containers.LABEL]}))
-    swept = containers.sweep(engine)
+    left = len(owned_by(engine, kit.pid))
+    containers.sweep(engine)
 
-    assert left == swept == (1 if number == signal.SIGKILL else 0)
+    assert left == (1 if number == signal.SIGKILL else 0)
+    assert owned_by(engine, kit.pid) == []
+
+
+def owned_by(engine, pid):
+    """Return the containers of one process: others on this engine may be somebody's runs."""
+    place = containers._owner().rpartition(" ")[0]
+    return engine.api.containers(all=True, filters={"label": [f"{containers.LABEL}={place} {pid}"]})
 
 
 def test_a_sweep_leaves_the_runs_of_living_kits_alone(engine, busybox, least):
@@ -279,7 +290,7 @@ class Proxy:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the SDK drops sockets that fail
 def test_an_engine_that_dies_in_the_middle_is_an_error_and_not_a_hang(engine, busybox, least, tmp_path):
-    proxy = Proxy(str(tmp_path / "proxy.sock"), str(engine.where.socket))
+    proxy = Proxy(str(tmp_path / "proxy.sock"), engine.about()["address"].removeprefix("unix://"))
     through = engines.connect({"DOCKER_HOST": f"unix://{tmp_path}/proxy.sock"})
     with pytest.raises(EngineError) as caught:
         through.run(
@@ -294,7 +305,7 @@ def test_an_engine_that_dies_in_the_middle_is_an_error_and_not_a_hang(engine, bu
     through.close()
     del caught  # its traceback holds the dropped sockets
     gc.collect()
-    left = engine.api.containers(all=True, filters={"label": [containers.LABEL]})
+    left = owned_by(engine, os.getpid())
     for item in left:  # the engine was gone, so its container could not be removed; this process still lives
         engine.api.remove_container(item["Id"], v=True, force=True)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from images import doctor, hostgpu
+from images import doctor, hostgpu, plan
 from images.endpoint import EngineError
 from pins.host import Host
 from schema.errors import KitError
@@ -341,7 +341,7 @@ def test_what_changes_the_meaning_of_a_run_is_named(kind, tmp_path):
 
 
 def test_little_memory_and_disk_are_warned_of(tmp_path, monkeypatch):
-    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _path: type("Usage", (), {"free": 10**5})())
+    monkeypatch.setattr(doctor, "free_bytes", lambda _path: 10**5)
     root = tree(tmp_path, files={"proc/meminfo": "MemTotal: 2000000 kB\nMemAvailable: 1000000 kB\n"})
     found = {item["code"]: item for item in everything(root, FakeEngine())}
 
@@ -349,8 +349,62 @@ def test_little_memory_and_disk_are_warned_of(tmp_path, monkeypatch):
     assert "KIT_CACHE" in found["disk.cache"]["remedy"]
 
 
+def test_the_room_that_is_asked_for_is_the_plan_s(tmp_path, monkeypatch):
+    lock = Lock(debs=({"size": 10**9},))
+    needs = plan.needs(lock)
+    for place in needs:
+        for free, status in ((needs[place], "pass"), (needs[place] - 1, "warn")):
+            monkeypatch.setattr(doctor, "free_bytes", lambda _path, free=free: free)
+            found = {item["code"]: item["status"] for item in everything(tree(tmp_path), FakeEngine(), Choice(lock))}
+            assert found[f"disk.{place}"] == status
+
+
+def test_without_a_lock_nothing_is_claimed_about_room(tmp_path):
+    found = everything(tree(tmp_path), FakeEngine(), KitError("no lock", "--lock NAME"))
+
+    assert {item["status"] for item in found if item["code"].startswith("disk.")} == {"skip"}
+
+
+def test_the_cache_is_the_store_s(tmp_path, monkeypatch):
+    monkeypatch.setenv("KIT_CACHE", str(tmp_path / "elsewhere"))
+    found = doctor.look(FakeEngine(), Choice(), root=tree(tmp_path), checkout=tmp_path / "out" / "not yet")
+
+    seen = {item["code"]: item["seen"] for item in found}
+    assert seen["disk.cache"].endswith(f"free for {tmp_path / 'elsewhere'}")
+    assert seen["disk.checkout"].endswith("out/not yet")
+
+
+def test_a_folder_that_is_closed_to_us_ends_no_look(closed):
+    found = doctor.look(
+        FakeEngine(about={"data_root": str(closed / "docker")}), Choice(), root=closed, cache=closed / "c"
+    )
+
+    assert "disk.engine" in {item["code"] for item in found}
+
+
+@pytest.mark.parametrize(
+    ("error", "mode", "status"),
+    [
+        (0, "0660", "fail"),
+        (errno.EACCES, "0660", "fail"),
+        (0, "0666", "pass"),
+        (errno.EPERM, "0660", "fail"),
+    ],
+)
+def test_with_mapped_users_only_a_node_that_is_open_to_all_opens_inside(error, mode, status, tmp_path):
+    root = tree(tmp_path, pci=AMD, nodes=NODES, files=KERNEL)
+    findings = judged(
+        root, {"name": "docker", "userns_remap": True}, {}, lambda _path: error, {"mode": mode, "gid": 992}
+    )
+    found = [item for item in findings if item["code"] == "gpu.amd_access"]
+
+    assert {item["status"] for item in found} == {status}
+    if status == "fail":
+        assert ("userns-remap" in found[0]["reason"]) == (error != errno.EPERM)
+
+
 def test_a_published_base_needs_more_room_than_packages(tmp_path, monkeypatch):
-    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _path: type("Usage", (), {"free": 20 * 10**9})())
+    monkeypatch.setattr(doctor, "free_bytes", lambda _path: 20 * 10**9)
     seen = []
     for base in (None, {"repo": "rocm/pytorch"}):
         findings = everything(tree(tmp_path), FakeEngine(), Choice(Lock(base=base)))

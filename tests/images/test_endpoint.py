@@ -61,6 +61,12 @@ def test_without_a_setting_the_socket_that_is_there_is_used(environ, sockets, ur
     assert (found.url, found.source) == (f"unix://{tmp_path}{url}", source)
 
 
+def test_a_folder_of_another_user_holds_no_engine_of_ours(closed):
+    environ = {"XDG_RUNTIME_DIR": str(closed), "HOME": str(closed)}
+
+    assert endpoint.find(environ, closed).source == "the default socket"
+
+
 def test_docker_host_comes_before_a_context(tmp_path):
     define_context(tmp_path, "far", "ssh://a@b")
     environ = {"DOCKER_HOST": "tcp://10.0.0.1:2376", "DOCKER_CONTEXT": "far", "DOCKER_CONFIG": str(tmp_path)}

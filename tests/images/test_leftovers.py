@@ -4,43 +4,42 @@ import pytest
 
 from images import leftovers
 from images.endpoint import EngineError
+from tests.fakes import FakeEngine
 
 
-class Pruning:
-    """An engine of which only pruning is asked; it answers with one error."""
+class Refusing(FakeEngine):
+    """An engine that refuses to prune, with one HTTP status."""
 
     def __init__(self, status):
-        self.status, self.slow, self.asked = status, self, []
+        super().__init__()
+        self.status = status
 
-    def door(self, what):
-        return _raised(EngineError(f"cannot {what}", status=self.status))
-
-    def prune_images(self, filters):
-        self.asked.append(filters)
-
-
-class _raised:  # noqa: N801 -- a context manager, used like a function
-    def __init__(self, error):
-        self.error = error
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        raise self.error
+    def prune(self, label, *, until=""):
+        super().prune(label, until=until)
+        raise EngineError("cannot remove what a build left behind", status=self.status)
 
 
-def test_somebody_elses_pruning_is_no_error(tmp_path):
-    engine = Pruning(HTTPStatus.CONFLICT)
+def test_steps_of_this_folder_go_at_once_and_those_of_others_when_they_are_long_over(tmp_path):
+    engine = FakeEngine()
 
     leftovers.clear(engine, tmp_path)
 
-    assert engine.asked == [
-        {"dangling": ["true"], "label": [leftovers.label(tmp_path)]},
-        {"dangling": ["true"], "label": [leftovers.STEP_LABEL], "until": [leftovers.LONG_OVER]},
-    ]
+    assert engine.pruned == [(leftovers.label(tmp_path), ""), (leftovers.STEP_LABEL, leftovers.LONG_OVER)]
+
+
+def test_somebody_elses_pruning_is_no_error(tmp_path):
+    leftovers.clear(Refusing(HTTPStatus.CONFLICT), tmp_path)
 
 
 def test_any_other_refusal_is_told(tmp_path):
     with pytest.raises(EngineError, match="cannot remove what a build left behind"):
-        leftovers.clear(Pruning(HTTPStatus.INTERNAL_SERVER_ERROR), tmp_path)
+        leftovers.clear(Refusing(HTTPStatus.INTERNAL_SERVER_ERROR), tmp_path)
+
+
+def test_every_folder_of_every_machine_has_a_mark_of_its_own(tmp_path, monkeypatch):
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    marks = [leftovers.mark(tmp_path / name) for name in ("a", "b")]
+    assert leftovers.mark(tmp_path / "link") == marks[0]
+    monkeypatch.setattr(leftovers.platform, "node", lambda: "another")
+
+    assert len({*marks, leftovers.mark(tmp_path / "a")}) == 3

@@ -1,5 +1,6 @@
 import json
 import stat
+from types import SimpleNamespace
 
 import pytest
 
@@ -53,6 +54,18 @@ def test_an_image_is_held_against_the_identity_committed_beside_its_lock(tmp_pat
         (tmp_path / "small.image.json").write_text(json.dumps(IMAGE | committed))
 
     assert [one["field"] for one in record.unexpected(IMAGE, tmp_path)] == fields
+
+
+@pytest.mark.parametrize(
+    ("lock_sha256", "found"),
+    [("a" * 64, IMAGE), ("b" * 64, None), (None, None)],
+    ids=["of this very lock", "of another lock", "nothing committed"],
+)
+def test_the_identity_committed_for_a_lock_is_found(tmp_path, lock_sha256, found):
+    if lock_sha256:
+        (tmp_path / "small.image.json").write_text(json.dumps(IMAGE | {"lock_sha256": lock_sha256}))
+
+    assert record.committed(SimpleNamespace(name="small", sha256="a" * 64), tmp_path) == (found and IMAGE)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,9 @@ def layer(tmp_path):
             path = tmp_path / f"{name}_1_all.deb"
             path.write_bytes(content if isinstance(content, bytes) else make_deb(content))
             paths.append((name, path))
-        blob = write_first_layer(paths, tmp_path / "first.tar", epoch=EPOCH)
+        counted = []
+        blob = write_first_layer(paths, tmp_path / "first.tar", epoch=EPOCH, advance=lambda: counted.append(1))
+        assert len(counted) == len(packages)
         assert blob.size == (tmp_path / "first.tar").stat().st_size
         assert [path.name for path in tmp_path.glob(".tmp-*")] == []
         with tarfile.open(tmp_path / "first.tar") as file:

@@ -1,11 +1,16 @@
 """The host's side of a run: every line is held against the schema, and kept as it came."""
 
+import errno
 import json
+import os
+import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import pytest
 
+from images import running
 from images.access import access
 from images.running import Intake, stream
 from schema import documents
@@ -13,7 +18,7 @@ from schema import stream as streams
 from schema.canon import digest
 from schema.errors import KitError
 from schema.stream import compact
-from tests.fakes import FakeEngine, Script
+from tests.fakes import ABOUT, FakeEngine, Script
 
 IMAGE = {"image_id": "sha256:" + "1" * 64, "engine_id": "sha256:" + "2" * 64}
 NOW = "2026-11-30T12:00:00Z"
@@ -77,6 +82,10 @@ def ran(*items, files=None, out, module="validate", **how):
     return stream(engine, IMAGE, LOCK, module, ["--x"], backend="cpu", out_path=out, extra=files), engine
 
 
+def left_in(folder):
+    return sorted(path.name for path in folder.iterdir() if not path.name.endswith(".lock"))
+
+
 def test_records_come_back_live_and_lie_in_the_file_as_they_came(tmp_path):
     out, seen = tmp_path / "deep/report.jsonl", []
     odd = b'{"kind": "finding", "check":"a","code":"a.b",  "status":"pass"}'
@@ -91,7 +100,7 @@ def test_records_come_back_live_and_lie_in_the_file_as_they_came(tmp_path):
     assert seen == records
     assert out.read_bytes().splitlines()[2] == odd
     assert list(streams.read(out.read_bytes().splitlines())) == records
-    assert [path.name for path in out.parent.iterdir()] == ["report.jsonl"]
+    assert left_in(out.parent) == ["report.jsonl"]
 
 
 def test_the_module_runs_in_the_image_by_its_engine_s_id_with_the_cargo(tmp_path):
@@ -164,7 +173,7 @@ def test_a_first_line_that_is_no_start_is_refused(tmp_path):
     with pytest.raises(KitError, match="line 1: finding is out of order"):
         stream(engine, IMAGE, LOCK, "validate", [], backend="cpu", out_path=tmp_path / "r")
 
-    assert list(tmp_path.iterdir()) == []
+    assert left_in(tmp_path) == []
 
 
 @pytest.mark.parametrize("code", [0, 1, 139])
@@ -195,13 +204,103 @@ def test_what_came_before_ctrl_c_is_kept(tmp_path):
     assert len((tmp_path / "r.partial").read_text().splitlines()) == 2
 
 
+def taking(out, *more, tell=pytest.fail):
+    intake = Intake(out, {"document": "report-1"}, tell=tell)
+    with intake:
+        for line in lines(start(), *more):
+            intake.take(line)
+        intake.finish("cut off")
+    return intake
+
+
+def test_a_second_run_waits_for_the_first_and_both_are_whole(tmp_path):
+    out, told, waiting = tmp_path / "r", [], threading.Event()
+    second = threading.Thread(
+        target=taking,
+        args=(out, FINDING, end(finding=1)),
+        kwargs={"tell": lambda text: (told.append(text), waiting.set())},
+    )
+    with Intake(out, {"document": "report-1"}) as first:
+        first.take(lines(start())[0])
+        second.start()
+        assert waiting.wait(10)
+        first.take(lines(end())[0])
+        first.finish("cut off")
+        assert len(out.read_bytes().splitlines()) == 2
+    second.join(10)
+
+    assert told == [f"waiting for another run that writes {out}"]
+    assert len(out.read_bytes().splitlines()) == 3
+    assert left_in(tmp_path) == ["r"]
+
+
+def test_the_next_run_need_not_wait_for_one_that_broke_off(tmp_path):
+    for _ in range(2):
+        with pytest.raises(KitError, match="cut off"):
+            taking(tmp_path / "r", FINDING)
+
+
+def full(*_args, **_more):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "left"),
+    [
+        pytest.param(running, "write_all", [], id="write"),
+        pytest.param(running.os, "fsync", ["r.partial"], id="fsync"),
+        pytest.param(Path, "replace", ["r.part"], id="rename"),
+        pytest.param(running, "alone", [], id="lock"),
+    ],
+)
+def test_a_full_disk_is_said_whenever_it_shows(module, name, left, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, name, full)
+
+    with pytest.raises(KitError, match=r"cannot write .*: No space left") as caught:
+        taking(tmp_path / "r", end())
+
+    assert left_in(tmp_path) == left
+    assert all(f"2 records that came are kept in {tmp_path / place}" in caught.value.message for place in left)
+
+
+def test_a_disk_that_refuses_at_the_very_end_is_said(tmp_path):
+    with pytest.raises(KitError, match=r"cannot write .*: Bad file descriptor"), Intake(tmp_path / "r", {}) as intake:
+        os.close(intake.file.fileno())
+
+
+def test_what_is_more_than_the_least_is_said_once_before_the_run_says_anything(tmp_path, monkeypatch):
+    note = "node is open to its owner alone"
+    granted = access("cpu", ABOUT)
+    granted = replace(granted, devices=replace(granted.devices, notes=(note,)))
+    monkeypatch.setattr(running, "access", lambda *_: granted)
+    heard = []
+
+    def script(files, _argv):
+        return Script(lines(start(files)), stderr=["the run's own word"], code=3)
+
+    with pytest.raises(KitError) as caught:
+        stream(
+            FakeEngine(script),
+            IMAGE,
+            LOCK,
+            "validate",
+            [],
+            backend="cpu",
+            out_path=tmp_path / "r",
+            on_stderr=heard.append,
+        )
+
+    assert heard == [note, "the run's own word"]
+    assert note not in caught.value.message, "the run did not say it"
+
+
 def test_an_exit_code_after_a_whole_stream_is_the_run_s_own_business(tmp_path):
     assert len(ran(FINDING, end(finding=1), out=tmp_path / "r", code=1)[0]) == 3
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(KitError, match="cannot write"):
+    with pytest.raises(KitError, match=r"cannot write"):
         ran(end(), out=tmp_path / "file" / "r")
 
 
