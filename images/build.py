@@ -84,10 +84,11 @@ def _make(job: Job, folder: Path) -> tuple[dict[str, Any], Path | None]:
     job.say.note(room(plan(lock, job.store, job.out)))
     made = assemble.assemble(job, folder, below=below)
     loaded = assemble.load(job, made)
+    reference = _named_once(job, loaded)
     image = {
         "schema": "image-1",
         "name": lock.name,
-        "reference": _named_once(job, loaded),
+        "reference": reference,
         "channel": lock.channel,
         "lock_sha256": lock.sha256,
         "platform": "linux/amd64",
@@ -103,7 +104,7 @@ def _make(job: Job, folder: Path) -> tuple[dict[str, Any], Path | None]:
 
 
 def _named_once(job: Job, loaded: dict[str, Any]) -> str:
-    """Return the image's name; one with a suffix goes where the image has another name already."""
+    """Return the image's name, having taken one with a suffix away where the image has another already."""
     others = [tag for tag in loaded["tags"] if not tag.endswith(job.reference)]
     if not (job.suffix and others):
         return job.reference
