@@ -172,7 +172,7 @@ def image_kept(chosen: Chosen, engine: Engine) -> dict[str, Any] | None:
     """Return the image record if record, lock and the engine's image agree, and say when it was built."""
     from images.build import kept
 
-    image = kept(chosen.lock, engine, chosen.out)
+    image = kept(chosen.lock, engine, chosen.out, tell=say)
     if image:
         say(f"image: kept (built {image['built_at']})")
     return image
@@ -198,7 +198,9 @@ def rebuilt(document: dict[str, Any], *, yes: bool) -> dict[str, Any]:
             "(in a container, without network)",
             "look at its inputs above, then add --yes",
         )
-    return builder.build(lock, engine_door(), fetched(lock), out=OUT / "rebuilt" / lock.name, force=True)
+    return builder.build(
+        lock, engine_door(), fetched(lock), out=OUT / "rebuilt" / lock.name, force=True, suffix="-rebuilt"
+    )
 
 
 def run(chosen: Chosen, image: dict[str, Any], engine: Engine, module: str, argv: list[str], case: str = "") -> Records:
