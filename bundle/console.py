@@ -26,7 +26,8 @@ class Console:
 
     def finding(self, item: dict[str, Any]) -> None:
         """Show one finding: what was seen, or why it does not pass and the next step."""
-        said = plain(item.get("reason") or item.get("seen", ""))
+        seen, reason = (plain(item[key]) if item.get(key) is not None else "" for key in ("seen", "reason"))
+        said = f"{reason} [{seen}]" if reason and seen else reason or seen
         self._line(item["status"], f"{item['code']:<28} {said}".rstrip())
         if item.get("remedy"):
             self._line("", f"{'':<28} -> {plain(item['remedy'])}")
