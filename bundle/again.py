@@ -1,4 +1,4 @@
-"""Make again what follows from the evidence: figures, findings, views. What differs is a contradiction or is said."""
+"""Make again what follows from the evidence: figures and views. What differs is a contradiction or is said."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from bundle import identity, layout
 from bundle import views as made
+from bundle.evidence import attempt
 from bundle.format import count, plain
 from schema import documents
 from schema.errors import KitError
-from validate.checking import judge_again
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from bundle.evidence import Evidence, Results
     from bundle.ledger import Ledger
 
-#: Figures must follow from the samples by any version's rules; words and peaks may come to be said otherwise.
-FIGURES = ("unit", "processes", "samples", "seconds", "value", "low", "high", "process_medians_s")
-#: Said of findings where the sources differ.
-OTHER_RULES = "the kit's sources here are not those that ran (another K)"
+#: What must follow from the evidence by any version's rules; words and peaks may come to be said otherwise.
+OF_THE_RUN = ("suite", "backend", "runtime", "gpu_result", "device", "confidence")
+FIGURES = (
+    "dtype", "unit", "direction", "status", "processes", "samples", "seconds", "value", "low", "high",
+    "process_medians_s",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -47,14 +49,14 @@ def figures(sealed: Sealed, evidence: Evidence, ledger: Ledger) -> dict[str, Any
     except KitError as error:
         ledger.contradict(layout.SAMPLES, error, "samples from which a summary follows")
         return None
-    if layout.SUMMARY in sealed.sound:
+    if found and layout.SUMMARY in sealed.sound:
         _follows(sealed.files[layout.SUMMARY], found, evidence.results, ledger)
     elif layout.SUMMARY not in {item["path"] for item in sealed.manifest["files"]}:
         ledger.contradict(layout.SUMMARY, "missing", "the summary of the samples")
     return found
 
 
-def _follows(data: bytes, found: dict[str, Any] | None, results: Results, ledger: Ledger) -> None:
+def _follows(data: bytes, found: dict[str, Any], results: Results, ledger: Ledger) -> None:
     """Compare the sealed summary with the one computed again."""
     try:
         said = documents.parse_json(data, layout.SUMMARY)
@@ -68,8 +70,14 @@ def _follows(data: bytes, found: dict[str, Any] | None, results: Results, ledger
         _compare(said, found, ledger)
 
 
-def _compare(said: Any, found: dict[str, Any] | None, ledger: Ledger) -> None:
+def _compare(said: Any, found: dict[str, Any], ledger: Ledger) -> None:
     """Compare two summaries that are not equal. Whose rules made the sealed one decides in `views` about the rest."""
+    if not isinstance(said, dict):
+        ledger.contradict(layout.SUMMARY, said, "a summary")
+        return
+    for key in OF_THE_RUN:
+        if not _same(said.get(key), found[key]):
+            ledger.contradict(f"{layout.SUMMARY}: {key}", said.get(key), found[key])
     before = {case["case"]: case for case in _cases(said)}
     after = {case["case"]: case for case in _cases(found)}
     if before.keys() != after.keys():
@@ -79,10 +87,22 @@ def _compare(said: Any, found: dict[str, Any] | None, ledger: Ledger) -> None:
         for key in FIGURES:
             if not _same(before[name].get(key), case[key]):
                 ledger.contradict(f"{layout.SUMMARY}: {name}: {key}", before[name].get(key), case[key])
+        _compare_peak(name, before[name], case, ledger)
 
 
-def _cases(summary: Any) -> list[dict[str, Any]]:
-    cases = summary.get("cases") if isinstance(summary, dict) else None
+def _compare_peak(name: str, said: dict[str, Any], found: dict[str, Any], ledger: Ledger) -> None:
+    """Compare a share of the peak with the peak that it is of; another peak is a note."""
+    peak, value = said.get("peak"), found["value"]
+    known = isinstance(peak, (int, float)) and peak > 0 and value is not None
+    if not _same(said.get("of_peak"), value / peak if known else None):
+        expected = value / peak if known else None
+        ledger.contradict(f"{layout.SUMMARY}: {name}: of_peak", said.get("of_peak"), expected)
+    if not _same(peak, found["peak"]):
+        ledger.notes.append(f"the summary names another peak of {name}: {plain(peak)}; here {plain(found['peak'])}")
+
+
+def _cases(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    cases = summary.get("cases")
     return (
         [case for case in cases if isinstance(case, dict) and isinstance(case.get("case"), str)]
         if isinstance(cases, list)
@@ -99,78 +119,6 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def findings(evidence: Evidence, ledger: Ledger) -> None:
-    """Step 7. Judge the recorded facts; by the same sources the findings must be those of the report."""
-    report = evidence.report
-    if report is None:
-        return
-    same = evidence.start["cargo_sha256"] == identity.cargo()
-    try:
-        judged = made.attempt("judging the facts again", lambda: judge_again(report.facts, evidence.lock))
-    except KitError as error:
-        if same:
-            ledger.contradict(layout.REPORT, error, "facts that can be judged")
-        else:
-            ledger.skip("findings", f"{OTHER_RULES}, and {error.message}")
-        return
-    different = _differences(report.findings, judged)
-    if not different:
-        ledger.confirmed.append(f"{count(len(judged), 'finding')} follow from the recorded facts")
-    elif same:
-        for code, seen, expected in different:
-            ledger.contradict(f"{layout.REPORT}: {code}", seen, expected)
-    else:
-        ledger.skip("findings as they were judged", OTHER_RULES)
-        ledger.notes += _newer(report.findings, judged, different)
-
-
-def _newer(
-    sealed: list[dict[str, Any]], judged: list[dict[str, Any]], different: list[tuple[str, Any, Any]]
-) -> list[str]:
-    """Say what other rules judge otherwise: each code that both know, and once a check where the codes changed."""
-    before, after = _by_code(sealed), _by_code(judged)
-    notes = [
-        f"newer rules judge {code} otherwise: {expected}; in the report: {seen}"[:400]
-        for code, seen, expected in different
-        if code in before and code in after
-    ]
-    renamed = {
-        finding["check"]: None
-        for finding in (*sealed, *judged)
-        if (finding["code"] in before) != (finding["code"] in after)
-    }
-    for check in renamed:
-        then, now = (sum(finding["check"] == check for finding in found) for found in (sealed, judged))
-        notes.append(f"newer rules say {plain(check)} under other codes: {count(now, 'finding')}, {then} in the report")
-    return notes
-
-
-def _differences(sealed: list[dict[str, Any]], judged: list[dict[str, Any]]) -> list[tuple[str, Any, Any]]:
-    """Return (code, in the report, judged now) where they differ; codes may stand several times."""
-    before, after = _by_code(sealed), _by_code(judged)
-    return [
-        (plain(code), _said(before.get(code)), _said(after.get(code)))
-        for code in sorted(before.keys() | after.keys())
-        if before.get(code) != after.get(code)
-    ]
-
-
-def _by_code(found: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    sorted_: dict[str, list[dict[str, Any]]] = {}
-    for finding in found:
-        content = {key: value for key, value in finding.items() if key != "kind"}
-        sorted_.setdefault(finding["code"], []).append(content)
-    return sorted_
-
-
-def _said(found: list[dict[str, Any]] | None) -> str:
-    if not found:
-        return "no such finding"
-    return "; ".join(
-        f"{finding['status']}" + (f" ({finding['reason']})" if finding.get("reason") else "") for finding in found
-    )
-
-
 def views(sealed: Sealed, evidence: Evidence, found_figures: dict[str, Any] | None, ledger: Ledger) -> None:
     """Step 8. Make every generated file again. Where other sources made them, a difference is only said."""
     if evidence.results and found_figures is None:
@@ -178,12 +126,12 @@ def views(sealed: Sealed, evidence: Evidence, found_figures: dict[str, Any] | No
         return
     ours = sealed.ours
     try:
-        found = made.attempt("writing the reports", lambda: made.views(evidence, found_figures))
+        found = attempt("writing the reports", lambda: made.views(evidence, found_figures))
     except KitError as error:
         ledger.contradict("views", error, "evidence that can be reported")
         return
     listed = {item["path"] for item in sealed.manifest["files"] if item["role"] != "evidence"}
-    equal = 0
+    equal, foreign = 0, []
     for path in sorted(listed | found.keys()):
         if path in listed and path not in sealed.sound:
             continue  # step 3 has named it
@@ -193,6 +141,12 @@ def views(sealed: Sealed, evidence: Evidence, found_figures: dict[str, Any] | No
             ledger.contradict(path, _what(path, listed), _what(path, found))
         else:
             ledger.skip(path, "other sources of the kit wrote it: it was not made again")
+            foreign.append(path)
+    if foreign:
+        ledger.notes.append(
+            f"NOT checked, as other sources of the kit wrote them: {', '.join(foreign)}. "
+            "Do not open or trust them unless you trust whoever made them: what was checked is the evidence"
+        )
     if equal:
         ledger.confirmed.append(f"{count(equal, 'view')} made again, byte for byte")
 

@@ -1,27 +1,32 @@
-"""Do the documents of a bundle belong together, and does the run keep its own protocol?"""
+"""Do the documents of a bundle belong together?"""
 
 from __future__ import annotations
 
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from bundle import layout
+from bundle import conduct, kin, layout
+from bundle.evidence import attempt
+from bundle.format import plain
 from schema import canon
+from schema.errors import KitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bundle.evidence import Evidence, Results
+    from bundle.evidence import Evidence
 
 #: what, seen, expected
 Disagreement = tuple[str, Any, Any]
 
 
 def disagreements(evidence: Evidence) -> list[Disagreement]:
-    """Return where report, results, image, lock and case files contradict each other; empty when they agree."""
-    found = [*_streams(evidence), *_image(evidence), *_lock(evidence), *_cases(evidence)]
-    if evidence.results:
-        found += _protocol(evidence.results)
+    """Return where the evidence contradicts itself, or the rules that it names; empty when it agrees."""
+    parts = (_streams, _image, _lock, _cases, conduct.breaches, kin.breaches)
+    try:
+        found: list[Disagreement] = attempt("comparing it", lambda: [item for part in parts for item in part(evidence)])
+    except KitError as error:
+        return [("the evidence", error.message, "what can be compared")]
     return found
 
 
@@ -44,6 +49,21 @@ def _streams(evidence: Evidence) -> Iterator[Disagreement]:
     one, other = (stream.start["host"]["identity"] for stream in (report, results))
     if one != other and (report.start["runtime"] == "host" or (one and other)):
         yield "the results are of another machine than the report", other, one
+    then, now = _about(report.start), _about(results.start)
+    for what, seen in now.items():
+        if seen != then[what]:
+            yield f"the results name another {what} than the report", plain(seen), plain(then[what])
+
+
+def _about(start: dict[str, Any]) -> dict[str, Any]:
+    """Return what two runs of one kit on one machine, one after the other, say alike."""
+    keys = ("name", "pci", "gfx", "compute_partition", "memory_partition")
+    return {
+        "Python": start["python"],
+        "PyTorch": start["torch"],
+        "kernel, processor or driver": {key: start["host"][key] for key in ("kernel", "cpu", "driver")},
+        "set of devices": [{key: device.get(key) for key in keys} for device in start["devices"]],
+    }
 
 
 def _image(evidence: Evidence) -> Iterator[Disagreement]:
@@ -84,35 +104,3 @@ def _cases(evidence: Evidence) -> Iterator[Disagreement]:
 
 def _cases_of(evidence: Evidence) -> list[dict[str, Any]]:
     return list(evidence.results.protocol["cases"]) if evidence.results else []
-
-
-def _protocol(results: Results) -> Iterator[Disagreement]:
-    """Compare what was run with what had been fixed before it: nothing added, nothing left out, in that order."""
-    order = [(case, process) for case, process in results.protocol["order"]]
-    known = {case["case"] for case in results.protocol["cases"]}
-    if stray := sorted({case for case, _ in order} - known):
-        yield f"{layout.PROTOCOL}: its order names a case it does not define", stray[0], "a case of the protocol"
-    ran = {(run["case"], run["process"]): run for run in results.processes}
-    if len(ran) != len(results.processes):
-        yield f"{layout.SAMPLES}: a process stands twice", len(results.processes), len(ran)
-    if missing := [key for key in order if key not in ran]:
-        yield f"{layout.SAMPLES}: a process of the protocol did not report", _name(missing[0]), "one record each"
-    if added := sorted(set(ran) - set(order)):
-        yield f"{layout.SAMPLES}: a process that the protocol does not have", _name(added[0]), "none"
-    for key, run in ran.items():
-        place = int(run["order"])  # JSON Schema counts 1.0 among the integers
-        if place < len(order) and order[place] != key:
-            yield f"{layout.SAMPLES}: {_name(key)} ran out of order", place, _place(order, key)
-        taken, said = len(results.samples.get(key, ())), (run.get("stop") or {}).get("samples")
-        if said is not None and said != taken:
-            yield f"{layout.SAMPLES}: samples of {_name(key)}", taken, said
-    if stray_samples := sorted(set(results.samples) - set(ran)):
-        yield f"{layout.SAMPLES}: samples of a process that did not report", _name(stray_samples[0]), "none"
-
-
-def _place(order: list[tuple[str, int]], key: tuple[str, int]) -> int | None:
-    return order.index(key) if key in order else None
-
-
-def _name(key: tuple[str, int]) -> str:
-    return f"{key[0]}, process {key[1]}"

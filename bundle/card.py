@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bundle import layout, rows
 from bundle import story as tell
 from bundle.format import plain, share
+from bundle.identity import content_hash
 from bundle.markup import code, markdown, table
 from bundle.report import notice, terms
 from schema.errors import KitError
@@ -30,7 +31,7 @@ _BLOCK = re.compile(rb"<!-- repro-bundle:begin(?: [a-z0-9_]+=[a-z0-9]+)* -->.*?<
 def section(story: Story) -> bytes:
     """Return `card.md`: hardware, versions, throughput, configuration, image, packages, how to verify."""
     evidence = story.evidence
-    said = tell.notice(evidence)
+    said = tell.notice(evidence, story.summary)
     lines = [
         *([notice(said), ""] if said else []),
         f"## Reproducible results: {markdown(rows.devices(evidence.start))}",
@@ -142,21 +143,26 @@ def permit(gpu_result: bool, summary: dict[str, Any] | None, *, allow_cpu: bool,
 
 
 def put(bundle: Path, readme: Path, *, allow_cpu: bool = False, allow_quick: bool = False) -> dict[str, Any]:
-    """Put the card section of a bundle, once it is verified, into `readme`; return what was done."""
-    from bundle import reading
+    """Put the card section of a bundle, once it is verified, into `readme`; return what was done.
+
+    The section is written here, from the evidence: the one in the bundle may be by sources that nobody here knows.
+    """
+    from bundle import reading, views
+    from bundle.seal import understood
     from bundle.verify import judge
-    from schema.documents import parse_json
 
     files = reading.read(bundle)
     verdict = judge(files)
     if verdict["verdict"] != "CONFIRMED":
         wrong = ", ".join(plain(item["what"]) for item in verdict["contradicted"][:3])
         raise KitError(f"the bundle does not verify: {wrong}", "run verify on it for all that is wrong")
-    summary = parse_json(files[layout.SUMMARY], layout.SUMMARY) if layout.SUMMARY in files else None
-    permit(verdict["gpu_result"], summary, allow_cpu=allow_cpu, allow_quick=allow_quick)
+    evidence = understood(files)
+    figures = views.summary(evidence)
+    permit(verdict["gpu_result"], figures, allow_cpu=allow_cpu, allow_quick=allow_quick)
+    text = section(tell.Story(evidence, figures, content_hash(evidence)))
     try:
         before = readme.read_bytes() if readme.exists() else b""
-        after = insert(before, files["card.md"], bundle_hash=verdict["bundle_hash"])
+        after = insert(before, text, bundle_hash=verdict["bundle_hash"])
         if after != before:
             _replace(readme, after)
     except OSError as error:

@@ -29,7 +29,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Results:
-    """One benchmark run. By case and process: seconds a step in the order of taking, their times, how many throttled."""
+    """One benchmark run. By case and process: seconds a step as taken, their times, how many are tagged throttled."""
 
     start: dict[str, Any]
     processes: list[dict[str, Any]]

@@ -52,7 +52,7 @@ def html(story: Story) -> bytes:
 
 
 def _header(story: Story, name: str) -> Html:
-    notice = tell.notice(story.evidence)
+    notice = tell.notice(story.evidence, story.summary)
     tiles = [
         ("Validation", tell.validation_line(story)),
         ("Benchmarks", tell.benchmark_line(story)),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def markdown_report(story: Story) -> bytes:
     """Return the report."""
     evidence = story.evidence
-    said = tell.notice(evidence)
+    said = tell.notice(evidence, story.summary)
     lines = [
         *([notice(said), ""] if said else []),
         f"# {markdown(tell.title(evidence))}",

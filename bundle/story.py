@@ -8,15 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bundle import layout, rows
+from bundle import judging, kin, layout, rows
 from bundle.format import count, interval, plain, quantity, share
-from schema.records import MEASURED
 
 if TYPE_CHECKING:
     from bundle.evidence import Evidence
 
 STATUSES = ("fail", "error", "warn", "skip", "pass")
-MEASURED_NAMES = frozenset(status.value for status in MEASURED)
 
 
 @dataclass(frozen=True)
@@ -46,8 +44,8 @@ def title(evidence: Evidence) -> str:
     return " · ".join([rows.devices(start), *(f"{name} {version}" for name, version in rows.software(evidence)[:2])])
 
 
-def notice(evidence: Evidence) -> str | None:
-    """Return what a reader must be told first; None when there is nothing."""
+def notice(evidence: Evidence, figures: dict[str, Any] | None) -> str | None:
+    """Return what a reader must be told first, of the evidence and its summary; None when there is nothing."""
     said = []
     if not evidence.gpu:
         said.append(f"{layout.NOT_A_GPU_RESULT}: a CPU did the work, the figures say nothing about a GPU")
@@ -57,11 +55,22 @@ def notice(evidence: Evidence) -> str | None:
         )
     elif bad := sum(finding["status"] in {"fail", "error"} for finding in evidence.report.findings):
         said.append(f"validation found {count(bad, 'failure')}")
+    if missing := kin.missing_checks(evidence):
+        said.append(f"validation incomplete: without {', '.join(missing)}")
+    if not kin.same(evidence) and (other := judging.otherwise(evidence)):
+        said.append(f"{count(other, 'finding')} would be judged otherwise by the kit that wrote this")
+    if over := above_peak(figures):
+        said.append(f"above the datasheet's peak, so doubtful: {', '.join(over)}")
     if evidence.results is None:
         said.append("without benchmarks")
     if evidence.results and any("file_sha256" in case for case in evidence.results.protocol["cases"]):
         said.append("measured with the user's own case, sealed in case/")
     return "; ".join(said) or None
+
+
+def above_peak(figures: dict[str, Any] | None) -> list[str]:
+    """Return the cases that are faster than the datasheet allows."""
+    return [case["case"] for case in figures["cases"] if (case["of_peak"] or 0) > 1] if figures else []
 
 
 def figure(case: dict[str, Any]) -> str:

@@ -6,7 +6,8 @@ L0, in this order; a step that stands on something already found wrong is left o
 (2) `bundle.json`: strict JSON, its schema, canonical bytes, its own hash
 (3) files: those listed and no other, each with its size and digest
 (4) evidence: each document against its schema, each stream complete
-(5) chain: L -> image -> K -> protocol; report, results, image and lock name the same
+(5) chain: L -> image -> K -> protocol; report, results, image and lock name the same; the run kept its protocol,
+    no status is better than its samples, and where K is that of the sources here, they would have fixed the same
 (6) figures: the summary computed again from the raw samples, to the last digit
 (7) findings: judged again from the recorded facts
 (8) views: every generated file made again, byte for byte where the same sources made it
@@ -20,9 +21,10 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bundle import again, identity, layout, reading
+from bundle import again, identity, judging, kin, layout, reading
 from bundle import story as tell
 from bundle.agreement import Disagreement, disagreements
+from bundle.conduct import CLAIMS
 from bundle.evidence import Evidence, parse
 from bundle.format import count
 from bundle.ledger import Ledger
@@ -57,9 +59,9 @@ def judge(
     sealed = again.Sealed(files, manifest, _files(files, manifest, ledger))
     evidence = _evidence(sealed, ledger)
     if evidence:
-        _derived(sealed, evidence, ledger)
         figures = again.figures(sealed, evidence, ledger)
-        again.findings(evidence, ledger)
+        _derived(sealed, evidence, figures, ledger)
+        judging.findings(evidence, ledger)
         again.views(sealed, evidence, figures, ledger)
         _missing(evidence, ledger)
     elif not ledger.contradicted:  # nothing may pass for want of evidence
@@ -148,6 +150,7 @@ def _disagreements(evidence: Evidence, protocol: Any) -> Iterator[Disagreement]:
         identity.content_hash(evidence)
     except KitError as error:  # a number beyond all bounds: a schema lets it pass
         yield "the evidence", error, "what canonical JSON can say"
+        return
     yield from disagreements(evidence)
 
 
@@ -160,7 +163,7 @@ def _parsed(path: str, data: bytes, ledger: Ledger) -> Any:
         return None
 
 
-def _derived(sealed: again.Sealed, evidence: Evidence, ledger: Ledger) -> None:
+def _derived(sealed: again.Sealed, evidence: Evidence, figures: dict[str, Any] | None, ledger: Ledger) -> None:
     """Compare what the manifest says about its evidence with the evidence."""
     manifest = sealed.manifest
     for key, seen in identity.chain(evidence).items():
@@ -174,7 +177,11 @@ def _derived(sealed: again.Sealed, evidence: Evidence, ledger: Ledger) -> None:
         identity.content_hash(evidence),
         "the content hash is that of the evidence",
     )
-    for key, seen in (("title", tell.title(evidence)), ("notice", tell.notice(evidence))):
+    if not kin.same(evidence):
+        ledger.notes.append(f"measured by sources unknown to this checkout: K {manifest['chain']['cargo_sha256']}")
+    if over := tell.above_peak(figures):
+        ledger.notes.append(f"above the datasheet's peak, so doubtful: {', '.join(over)}")
+    for key, seen in (("title", tell.title(evidence)), ("notice", tell.notice(evidence, figures))):
         if sealed.ours:
             ledger.equal(f"{layout.MANIFEST}: {key}", manifest[key], seen)
         elif manifest[key] != seen:
@@ -188,7 +195,7 @@ def _missing(evidence: Evidence, ledger: Ledger) -> None:
     if evidence.results is None:
         ledger.skip("benchmarks", "the bundle has none: it holds a validation alone")
     for run in evidence.results.processes if evidence.results else []:
-        if run["status"] not in tell.MEASURED_NAMES:
+        if run["status"] not in CLAIMS:
             ledger.miss(f"{run['case']}, process {run['process']}", f"{run['status']}: {run['reason']}")
     if evidence.start["host"]["driver"] is None:
         ledger.miss("GPU driver", "none was seen")

@@ -14,7 +14,6 @@ from bundle.format import visible
 from bundle.identity import content_hash
 from bundle.story import Story
 from schema import canon, documents
-from schema.errors import KitError
 
 if TYPE_CHECKING:
     from bundle.evidence import Evidence

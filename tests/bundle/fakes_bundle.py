@@ -3,11 +3,16 @@
 import copy
 import hashlib
 import json
+import math
 import random
+from dataclasses import replace
 
+from benchmarks import cases, plan, statistics
 from bundle import identity, seal
 from schema import canon
-from validate.checking import judge_again
+from schema.records import to_dict
+from tests.validate import fakes_node
+from validate.checking import BY_NAME, gather, judge_again
 
 WHEN = "2026-11-30T12:00:00Z"
 CASE_FILE = b'"""A case of the user\'s own."""\n'
@@ -20,8 +25,8 @@ LOCK = {
     "source_date_epoch": 1700000000,
     "platform": "linux/amd64",
     "base": None,
-    "python": "3.13",
-    "torch": {"version": "2.6.0", "build": "cpu"},
+    "python": "3",
+    "torch": {"version": "2.6.0", "build": "rocm"},
     "gfx": [],
     "components": {"hip": "5.7"},
     "host_requirements": {},
@@ -79,53 +84,17 @@ GPU = {
     "memory_partition": "NPS1",
     "numa_node": 0,
 }
-FACTS = [
-    {
-        "kind": "facts",
-        "check": "driver",
-        "question": "Is the GPU's kernel driver loaded?",
-        "seconds": 0.25,
-        "facts": {"backend": "rocm", "driver": "amdgpu 6.12.12", "amdgpu_version": "", "kernel": "6.12.0", "cards": []},
+FACTS = {
+    "driver": {"backend": "rocm", "driver": "amdgpu 6.12.12", "amdgpu_version": "", "kernel": "6.12.0", "cards": []},
+    "inventory": {
+        "runtime": "container",
+        "debs": {"libc6": "2.41-12", "python3": "3.13.5-1"},
+        "wheels": [{"name": "torch", "version": "2.6.0", "debian": True}],
     },
-    {
-        "kind": "facts",
-        "check": "inventory",
-        "question": "Are the installed packages those of the lock?",
-        "seconds": 0.5,
-        "facts": {
-            "runtime": "container",
-            "debs": {"libc6": "2.41-12", "python3": "3.13.5-1"},
-            "wheels": [{"name": "torch", "version": "2.6.0", "debian": True}],
-        },
-    },
-]
-CASES = [
-    {
-        "case": "matmul.bf16.8192",
-        "title": "Matrix product, 8192 x 8192 x 8192",
-        "group": "compute",
-        "parameters": {"m": 8192, "n": 8192, "k": 8192},
-        "dtype": "bf16",
-        "unit": "FLOP/s",
-        "direction": "higher",
-        "work": 1099511627776,
-        "flop": 1099511627776,
-        "bytes": 402653184,
-    },
-    {
-        "case": "copy.fp32",
-        "title": "Copy 1 GiB on the device",
-        "group": "memory",
-        "parameters": {"bytes": 1073741824},
-        "dtype": "fp32",
-        "unit": "B/s",
-        "direction": "higher",
-        "work": 2147483648,
-        "flop": None,
-        "bytes": 2147483648,
-    },
-]
-SECONDS = {"matmul.bf16.8192": 1.65e-3, "copy.fp32": 5.4e-4}
+}
+KNOWN = {item["case"]: json.loads(json.dumps(item)) for case in cases.built_in() for item in cases.describe(case)}
+CASES = [KNOWN["matmul.bf16.8192"], KNOWN["copy.fp32.1gib"]]
+SECONDS = {"matmul.bf16.8192": 1.65e-3, "copy.fp32.1gib": 5.4e-4}
 
 
 def start(document, *, gpu=True, host=False, protocol=None):
@@ -164,68 +133,82 @@ def end(records):
     return {"kind": "end", "finished_at": WHEN, "counts": counts}
 
 
-def report(**options):
-    """Return the records of a validation."""
-    records = [start("report-1", **options)]
-    facts = copy.deepcopy(FACTS)
-    for record in facts:
-        records += [record, *judge_again([record], None if options.get("host") else LOCK)]
-    return [*records, end(records)]
-
-
-def results(*, processes=3, samples=40, case_sha256="", seed=1, **options):
-    """Return the records of a benchmark run with noise like a real one's."""
-    cases = copy.deepcopy(CASES)
-    if case_sha256:
-        cases[1]["file_sha256"] = case_sha256
-    order = [[case["case"], process] for process in range(processes) for case in cases]
-    protocol = {
-        "suite": "quick",
-        "processes": processes,
-        "seed": 7,
-        "alpha": 0.05,
-        "margin": 0.02,
-        "test": "tost-log-process-medians",
-        "warm_up_s": 2.0,
-        "sampling_s": 3.0,
-        "sampling_max_s": 20.0,
-        "half_width": 0.005,
-        "deadline_s": 300.0,
-        "order": order,
-        "cases": cases,
+def machine(*, gpu=True):
+    """Return a machine of recorded answers on which nothing fails."""
+    if not gpu:
+        return fakes_node.laptop()
+    torch = fakes_node.TORCH_ROCM | {"version": "2.6.0+rocm5.7.1", "hip": "5.7.31921"}
+    probes = {
+        "devices": json.dumps(fakes_node.torch_answer(torch=torch, order=(0,))),
+        "numerics": json.dumps({"rows": fakes_node.numerics_rows("cuda:0"), "repeats": 3}),
     }
-    rng = random.Random(seed)
-    records, at_s = [start("results-1", protocol=protocol, **options)], 0.0
-    for position, (case, process) in enumerate(order):
-        level = SECONDS[case] * (1 + 0.01 * (rng.random() - 0.5))
-        for index in range(samples):
-            seconds = level * (1 + 0.004 * (rng.random() - 0.5))
-            at_s += seconds * 8
-            records.append(
-                {"kind": "sample", "case": case, "process": process, "index": index, "seconds": seconds, "at_s": at_s}
-            )
-        records.append({"kind": "telemetry", "process": position, "at_s": at_s, "device": GPU["pci"], "power_w": 688.5})
-        records.append(process_record(case, process, position, samples))
+    return fakes_node.instinct(
+        1, probes=probes, runs={"rocminfo": fakes_node.rocminfo((0,)), "hipconfig --version": "5.7.31921"}
+    )
+
+
+def report(*, gpu=True, **options):
+    """Return the records of a validation: every check, its facts and what follows from them."""
+    records, here, lock = (
+        [start("report-1", gpu=gpu, **options)],
+        machine(gpu=gpu),
+        None if options.get("host") else LOCK,
+    )
+    for name, check in BY_NAME.items():
+        record = to_dict(gather(check, here, lock)) | {"seconds": 0.25}
+        if name in FACTS and (gpu or "backend" not in FACTS[name]):
+            record["facts"] = copy.deepcopy(FACTS[name])
+        if name == "numerics":
+            record["facts"]["rows"] = record["facts"]["rows"][:2]  # of hundreds: mutations go through every value
+        records += [record, *judge_again([record], lock)]
     return [*records, end(records)]
 
 
-def process_record(case, process, order, samples):
+def results(*, processes=3, samples=40, case_sha256="", seed=1, gpu=True, **options):
+    """Return the records of a benchmark run with noise like a real one's."""
+    measured = copy.deepcopy(CASES)
+    if case_sha256:
+        measured[1]["file_sha256"] = case_sha256
+    timing = next((one for one in plan.TIMING.values() if one.processes == processes), plan.TIMING["quick"])
+    protocol = plan.protocol("custom", replace(timing, processes=processes), 2, measured, 0)
+    rng = random.Random(seed)
+    records, at_s = [start("results-1", protocol=protocol, gpu=gpu, **options)], 0.0
+    for position, (case, process) in enumerate(protocol["order"]):
+        level, taken = SECONDS[case] * (1 + 0.01 * (rng.random() - 0.5)), []
+        for index in range(samples):
+            taken.append(level * (1 + 0.004 * (rng.random() - 0.5)))
+            at_s += taken[-1] * 8
+            about = {"kind": "sample", "case": case, "process": process, "index": index}
+            records.append({**about, "seconds": taken[-1], "at_s": at_s})
+        records.append({"kind": "telemetry", "process": position, "at_s": at_s, "device": GPU["pci"], "power_w": 688.5})
+        records.append(process_record(case, process, position, taken, gpu=gpu))
+    return [*records, end(records)]
+
+
+def process_record(case, process, order, taken, *, gpu=True):
     """Return the record of one good process."""
     check = {"passed": True, "error": 1.2e-3, "tolerance": 4e-3, "finite": True, "reference": "float64 on the CPU"}
+    width = statistics.median_half_width(taken)
     return {
         "kind": "process",
         "case": case,
         "process": process,
         "order": order,
         "status": "ok",
-        "device": GPU["name"],
+        "device": (GPU if gpu else CPU)["name"],
         "setup_s": 2.5,
         "first_call_s": 0.5,
         "inner": 8,
-        "clock": "event",
+        "clock": "event" if gpu else "host",
         "cache": {"mode": "rotate", "sets": 4, "llc_bytes": 268435456, "set_bytes": 402653184},
         "warm_up": {"seconds": 2.0, "steps": 400, "steady": True},
-        "stop": {"rule": "precision", "samples": samples, "seconds": 3.0, "half_width": 0.004, "autocorrelation": 1.5},
+        "stop": {
+            "rule": "precision",
+            "samples": len(taken),
+            "seconds": 3.0,
+            "half_width": width.relative if math.isfinite(width.relative) else None,
+            "autocorrelation": width.autocorrelation,
+        },
         "check_before": check,
         "check_after": check,
     }

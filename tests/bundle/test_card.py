@@ -1,5 +1,6 @@
 """The section goes between its markers, and no other byte of a stranger's README changes."""
 
+import hashlib
 import re
 
 import pytest
@@ -102,7 +103,7 @@ def folder(tmp_path, **options):
 
 
 def test_a_publishable_bundle_is_put_on_a_card_once(tmp_path):
-    bundle, readme = folder(tmp_path, processes=5), tmp_path / "README.md"
+    bundle, readme = folder(tmp_path, processes=10), tmp_path / "README.md"
     readme.write_bytes(b"# Model\r\n")
     readme.chmod(0o600)
 
@@ -120,7 +121,7 @@ def test_a_publishable_bundle_is_put_on_a_card_once(tmp_path):
 
 def test_an_archive_serves_as_well_and_a_card_is_made_where_there_is_none(tmp_path):
     with (tmp_path / "bundle.tar").open("wb") as stream:
-        archive.write(fakes.bundle(processes=5), stream)
+        archive.write(fakes.bundle(processes=10), stream)
 
     card.put(tmp_path / "bundle.tar", tmp_path / "README.md")
 
@@ -130,7 +131,7 @@ def test_an_archive_serves_as_well_and_a_card_is_made_where_there_is_none(tmp_pa
 @pytest.mark.parametrize(
     ("made", "said", "words"),
     [
-        pytest.param({"gpu": False, "processes": 5}, {"allow_cpu": True}, "not a GPU result", id="a CPU's figures"),
+        pytest.param({"gpu": False, "processes": 10}, {"allow_cpu": True}, "not a GPU result", id="a CPU's figures"),
         pytest.param({"processes": 3}, {"allow_quick": True}, "3 processes", id="too few processes"),
     ],
 )
@@ -149,27 +150,44 @@ def test_a_bundle_without_benchmarks_has_nothing_for_a_card(tmp_path):
 
 
 def test_a_bundle_that_does_not_verify_is_refused(tmp_path):
-    bundle = folder(tmp_path, processes=5)
+    bundle = folder(tmp_path, processes=10)
     (bundle / "card.md").write_text("fastest")
 
     with pytest.raises(KitError, match=r"does not verify: card.md"):
         card.put(bundle, tmp_path / "README.md")
 
 
+def test_the_section_is_written_here_and_a_strangers_is_never_used(tmp_path):
+    files = fakes.bundle(processes=10)
+    honest, lying = folder(tmp_path, processes=10), tmp_path / "lying"
+    fakes.write(fakes.sealed_again(files | {"card.md": b"fastest"}, renderer_sha256="0" * 64), lying)
+
+    card.put(honest, tmp_path / "one.md")
+    card.put(lying, tmp_path / "two.md")
+
+    one, two = (re.sub(rb"sha256=\w+", b"", (tmp_path / name).read_bytes()) for name in ("one.md", "two.md"))
+    assert one == two
+    assert b"fastest" not in two
+
+
 HOSTILE = "x | y `z` <script>alert(1)</script> [a](http://x.example) <!-- repro-bundle:end --> \u202e\x1b[31m"
 
 
 def test_text_from_a_stranger_stays_text_in_markdown_and_html():
-    report, results = fakes.report(), fakes.results()
+    digest = hashlib.sha256(fakes.CASE_FILE).hexdigest()
+    report, results = fakes.report(), fakes.results(case_sha256=digest)
     for records in (report, results):
         records[0]["devices"][0]["name"] = HOSTILE
         records[0]["environment"] = {"MIOPEN_FIND_MODE": HOSTILE}
-    results[0]["protocol"]["cases"][0]["title"] = HOSTILE
+    results[0]["protocol"]["cases"][1]["title"] = HOSTILE
+    for run in [item for item in results if item["kind"] == "process"]:
+        run["device"] = HOSTILE
     files = {
         "validate/report.jsonl": fakes.lines(report),
         "benchmarks/samples.jsonl.gz": fakes.lines(results),
         "lock.json": fakes.canon.dumps(fakes.LOCK),
         "image.json": fakes.canon.dumps(fakes.IMAGE),
+        "case/mine.py": fakes.CASE_FILE,
     }
     sealed = seal.assemble(files, created_at=fakes.WHEN, names={})[1]
 

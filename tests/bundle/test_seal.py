@@ -83,12 +83,13 @@ def test_sealing_again_gives_the_same_content_and_at_the_same_time_the_same_byte
 
 
 def test_content_does_not_hang_on_time_host_or_place(tmp_path):
-    moved = fakes.results()
-    moved[0] |= {"started_at": "2027-01-01T00:00:00Z", "python": "3.12.1"}
-    moved[0]["host"] = moved[0]["host"] | {"kernel": "6.1.0"}
-    moved[0]["devices"][0]["pci"] = "0000:01:00.0"
+    moved = {"report": fakes.report(), "results": fakes.results()}
+    for start, *_ in moved.values():
+        start |= {"started_at": "2027-01-01T00:00:00Z", "python": "3.12.1"}
+        start["host"] |= {"kernel": "6.1.0"}
+        start["devices"][0]["pci"] = "0000:01:00.0"
 
-    assert sealed(tmp_path)["content_hash"] == sealed(tmp_path, records(tmp_path, results=moved))["content_hash"]
+    assert sealed(tmp_path)["content_hash"] == sealed(tmp_path, records(tmp_path, **moved))["content_hash"]
 
 
 def without(tmp_path, which):

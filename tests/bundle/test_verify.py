@@ -11,6 +11,7 @@ from bundle import archive, layout, streams, verify
 from schema import canon, documents
 from schema.errors import KitError
 from tests.bundle import fakes_bundle as fakes
+from tests.bundle.lies import LIES, summary
 
 
 @pytest.fixture(scope="module")
@@ -78,156 +79,6 @@ def test_two_swapped_files_are_both_named(good):
     files = good | {"report.md": good["card.md"], "card.md": good["report.md"]}
 
     assert contradictions(verify.judge(files)) == ["card.md", "report.md"]
-
-
-def manifest(**changes):
-    """Change the manifest, and make its own hash fit."""
-    return lambda files: fakes.sealed_again(files, **changes)
-
-
-def bytes_of(path, change):
-    """Change a file, and make the manifest fit: only what the file says can be caught."""
-    return lambda files: fakes.sealed_again(files | {path: change(files[path])})
-
-
-def summary(change):
-    def apply(data):
-        document = json.loads(data)
-        change(document["cases"][0])
-        return canon.dumps(document)
-
-    return bytes_of(layout.SUMMARY, apply)
-
-
-def samples(change):
-    """Change the lines of the results."""
-
-    def apply(data):
-        lines = b"".join(streams.unpack(data)).splitlines(keepends=True)
-        change(lines)
-        return streams.pack(b"".join(lines))
-
-    return bytes_of(layout.SAMPLES, apply)
-
-
-def line(number, old, new):
-    def change(lines):
-        assert old in lines[number]
-        lines[number] = lines[number].replace(old, new)
-
-    return samples(change)
-
-
-def report(old, new):
-    def change(data):
-        assert old in data
-        return data.replace(old, new)
-
-    return bytes_of(layout.REPORT, change)
-
-
-def image(**changes):
-    return bytes_of(layout.IMAGE, lambda data: canon.dumps(json.loads(data) | changes))
-
-
-def dropped(path):
-    return lambda files: fakes.sealed_again({name: data for name, data in files.items() if name != path})
-
-
-def without_a_process(lines):
-    """Leave out a whole process, and count right."""
-    gone = [text for text in lines if b'"process":2' in text and b"copy.fp32" in text and b'"order"' not in text]
-    for text in gone:
-        lines.remove(text)
-    lines[:] = [text for text in lines if not (b'"kind":"process"' in text and b'"copy.fp32","process":2' in text)]
-    end = json.loads(lines[-1])
-    end["counts"]["sample"] -= len(gone)
-    end["counts"]["process"] -= 1
-    lines[-1] = json.dumps(end).encode() + b"\n"
-
-
-LIES = [
-    ("a figure that does not follow", summary(lambda case: case.update(value=case["value"] * 1.01)), layout.SUMMARY),
-    ("an interval made narrower", summary(lambda case: case.update(low=case["value"])), layout.SUMMARY),
-    ("a peak made smaller", summary(lambda case: case.update(of_peak=0.99)), layout.SUMMARY),
-    (
-        "the last digit of a figure",
-        summary(lambda case: case.update(seconds=case["seconds"] * (1 + 2e-12))),
-        layout.SUMMARY,
-    ),
-    (
-        "a case more in the summary",
-        bytes_of(layout.SUMMARY, lambda data: data.replace(b"copy.fp32", b"copy.fp64")),
-        layout.SUMMARY,
-    ),
-    ("a summary that is no JSON", bytes_of(layout.SUMMARY, lambda _: b"{"), layout.SUMMARY),
-    ("a summary that is null", bytes_of(layout.SUMMARY, lambda _: b"null"), layout.SUMMARY),
-    ("a faster sample", line(1, b'"seconds":0.00', b'"seconds":0.000'), "bundle.json: content_hash"),
-    ("a sample that is NaN", line(1, b'"at_s":', b'"at_s":NaN,"x":'), layout.SAMPLES),
-    ("a sample that is infinite", line(1, b'"at_s":', b'"at_s":1e999,"x":'), layout.SAMPLES),
-    ("a huge number", line(1, b'"process":0', b'"process":' + b"9" * 5000), layout.SAMPLES),
-    ("a sample left out", samples(lambda lines: lines.pop(2)), layout.SAMPLES),
-    ("a sample twice", samples(lambda lines: lines.insert(2, lines[2])), layout.SAMPLES),
-    ("results without an end", samples(lambda lines: lines.pop()), layout.SAMPLES),
-    ("half a last line", samples(lambda lines: lines.append(b'{"kind":')), layout.SAMPLES),
-    ("a record after the end", samples(lambda lines: lines.append(lines[-1])), layout.SAMPLES),
-    ("a process left out", samples(without_a_process), layout.SAMPLES),
-    ("results of other sources", line(0, b'"cargo_sha256":"', b'"cargo_sha256":"0'), layout.SAMPLES),
-    ("half a character", line(1, b"matmul.bf16", b"\\ud800"), layout.SAMPLES),
-    ("a number beyond all bounds", line(0, b'"m":8192', b'"m":' + b"9" * 400), layout.SAMPLES),
-    (
-        "a GPU that was a CPU",
-        line(0, b'"backend":"rocm","lock', b'"backend":"cpu","lock'),
-        "the results name another backend",
-    ),
-    ("results of another image", line(0, b"sha256:1", b"sha256:2"), "the results name another image"),
-    ("results of another machine", line(0, b'"identity":"b', b'"identity":"a'), "the results are of another machine"),
-    ("a report of another image", report(b"sha256:1", b"sha256:2"), "the results name another image"),
-    ("a finding that does not follow", report(b'"status":"pass"', b'"status":"warn","reason":"x"'), layout.REPORT),
-    (
-        "a fact that gives another finding",
-        report(b'"driver":"amdgpu 6.12.12","amdgpu', b'"driver":"","amdgpu'),
-        layout.REPORT,
-    ),
-    ("a report of another version", report(b'"document":"report-1"', b'"document":"report-2"'), layout.REPORT),
-    ("results in place of a report", report(b'"document":"report-1"', b'"document":"results-1"'), layout.REPORT),
-    ("an unknown field", report(b'"kind":"end"', b'"kind":"end","more":1'), layout.REPORT),
-    ("a key twice", report(b'"kind":"end"', b'"kind":"end","kind":"end"'), layout.REPORT),
-    ("a report nested too deep", report(b'"cards":[]', b'"cards":' + b"[" * 60 + b"]" * 60), layout.REPORT),
-    ("a report nested without bounds", report(b'"cards":[]', b'"cards":' + b"[" * 90000 + b"]" * 90000), layout.REPORT),
-    ("a report that is no text", bytes_of(layout.REPORT, lambda data: b"\xff" + data), layout.REPORT),
-    ("another image in the record", image(image_id="sha256:" + "9" * 64), "image.json: image_id"),
-    ("an image of another lock", image(lock_sha256="9" * 64), "image.json: lock_sha256"),
-    ("an image of another name", image(name="other"), "image.json: name"),
-    ("an image record of another version", image(schema="image-2"), layout.IMAGE),
-    ("another manifest digest", image(manifest_digest="sha256:" + "9" * 64), "bundle.json: chain.manifest_digest"),
-    (
-        "a lock changed by hand",
-        bytes_of(layout.LOCK, lambda data: data.replace(b"5.7.1", b"5.7.2")),
-        "lock.json: its digest",
-    ),
-    ("a lock that is not canonical", bytes_of(layout.LOCK, lambda data: data + b"\n"), layout.LOCK),
-    ("a lock that is a list", bytes_of(layout.LOCK, lambda _: b"[]"), layout.LOCK),
-    ("another protocol", bytes_of(layout.PROTOCOL, lambda data: data.replace(b"quick", b"smoke")), layout.PROTOCOL),
-    ("a protocol that is null", bytes_of(layout.PROTOCOL, lambda _: b"null"), layout.PROTOCOL),
-    ("a report page of one's own", bytes_of("report.html", lambda data: data.replace(b"666", b"999")), "report.html"),
-    ("a card of one's own", bytes_of("card.md", lambda data: data + b"fastest\n"), "card.md"),
-    ("a table of one's own", bytes_of("benchmarks/summary.csv", lambda data: data + b"\n"), "benchmarks/summary.csv"),
-    ("a view left out", dropped("card.md"), "card.md"),
-    ("the image record left out", dropped(layout.IMAGE), "image.json"),
-    ("the lock left out", dropped(layout.LOCK), "lock.json"),
-    ("the protocol left out", dropped(layout.PROTOCOL), layout.PROTOCOL),
-    ("the summary left out", dropped(layout.SUMMARY), layout.SUMMARY),
-    ("the report left out", dropped(layout.REPORT), "a container's results without a report"),
-    ("the samples left out", dropped(layout.SAMPLES), layout.PROTOCOL),
-    ("a stray case file", lambda files: fakes.sealed_again(files | {"case/x.py": b"x"}), "case/"),
-    ("a title of one's own", manifest(title="the fastest"), "bundle.json: title"),
-    ("a notice taken away", manifest(notice="all is well"), "bundle.json: notice"),
-    ("a GPU claimed or denied", manifest(gpu_result=False), "bundle.json: gpu_result"),
-    ("another content hash", manifest(content_hash="0" * 64), "bundle.json: content_hash"),
-    ("a manifest of another version", manifest(schema="bundle-2"), "bundle.json"),
-    ("a field more in the manifest", manifest(more=1), "bundle.json"),
-]
 
 
 @pytest.mark.parametrize(("lie", "what"), [pytest.param(lie, what, id=name) for name, lie, what in LIES])
@@ -323,6 +174,94 @@ def test_by_newer_rules_figures_must_follow_from_the_samples_all_the_same(good):
     assert contradictions(verdict) == ["benchmarks/summary.json: matmul.bf16.8192: value"]
 
 
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        pytest.param(lambda it: it["cases"][0].update(status="throttled"), "matmul.bf16.8192: status", id="status"),
+        pytest.param(lambda it: it["cases"][0].update(of_peak=0.99), "matmul.bf16.8192: of_peak", id="share of peak"),
+        pytest.param(lambda it: it["cases"][0].update(dtype="fp8"), "matmul.bf16.8192: dtype", id="type"),
+        pytest.param(lambda it: it.update(device="AMD Instinct MI355X"), "device", id="device"),
+        pytest.param(lambda it: it.update(gpu_result=False), "gpu_result", id="GPU"),
+        pytest.param(lambda it: it.update(confidence=0.5), "confidence", id="confidence"),
+    ],
+)
+def test_by_whatever_rules_a_summary_says_what_the_run_says(good, change, what):
+    document = json.loads(good[layout.SUMMARY])
+    change(document)
+
+    verdict = verify.judge(other_sources(good | {layout.SUMMARY: canon.dumps(document)}))
+
+    assert contradictions(verdict) == [f"{layout.SUMMARY}: {what}"]
+
+
+def test_another_peak_is_a_note_and_its_share_must_be_of_it(good):
+    document = json.loads(good[layout.SUMMARY])
+    document["cases"][0] |= {"peak": 1e15, "of_peak": document["cases"][0]["value"] / 1e15}
+
+    verdict = verify.judge(other_sources(good | {layout.SUMMARY: canon.dumps(document)}))
+
+    assert contradictions(verdict) == []
+    assert any("another peak of matmul.bf16.8192" in note for note in verdict["notes"])
+
+
+def test_what_other_sources_wrote_or_judged_is_said_last_and_plainly(good):
+    verdict = verify.judge(other_sources(good | {"card.md": b"fastest"}))
+
+    said = " ".join(verdict["notes"])
+    assert "sources unknown to this checkout: K 0000" in said
+    assert "would be judged otherwise by this kit" in said
+    assert "card.md" in verdict["notes"][-1]
+    assert "Do not open or trust them" in verdict["notes"][-1]
+
+
+def test_a_figure_above_the_datasheets_peak_is_said_aloud_whoever_measured_it(good, monkeypatch):
+    monkeypatch.setattr("benchmarks.hardware.peak", lambda *_: (1e12, "a slow datasheet"))
+
+    notice = json.loads(fakes.bundle()["bundle.json"])["notice"]
+    verdict = verify.judge(other_sources(good))
+
+    assert "above the datasheet's peak, so doubtful: matmul.bf16.8192, copy.fp32.1gib" in notice
+    assert any("above the datasheet's peak" in note for note in verdict["notes"])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ten processes, of which three ran",
+        "an order with a pair twice",
+        "a process beyond the order",
+        "a check twice",
+        "a figure from a state that was not steady",
+        "a precision that is not enough",
+        "a drift kept quiet",
+        "samples throttled, and no word of it",
+        "a CPU's run in both starts",
+        "a GPU's run timed by the host",
+        "a process on another device",
+        "results of another PyTorch",
+    ],
+)
+def test_a_false_k_hides_no_contradiction_of_the_evidence_with_itself(good, name):
+    lie, what = next((lie, what) for known, lie, what in LIES if known == name)
+
+    found = contradictions(verify.judge(other_sources(lie(good))))
+
+    assert any(said.startswith(what) for said in found), found
+
+
+def test_a_validation_of_some_checks_says_which_are_missing_and_is_not_confirmed():
+    files = fakes.evidence()
+    kept = [item for item in fakes.report() if item.get("check", "driver") == "driver"][:-1]
+    files[layout.REPORT] = fakes.lines([*kept, fakes.end(kept)])
+
+    sealed = fakes.seal.assemble(files, created_at=fakes.WHEN, names={})[1]
+    verdict = verify.judge(sealed)
+
+    assert "validation incomplete: without device_nodes, groups" in json.loads(sealed["bundle.json"])["notice"]
+    assert "validation" in [item["what"] for item in verdict["not_checked"]]
+    assert not any("follow from the recorded facts" in item for item in verdict["confirmed"])
+
+
 def test_results_alone_from_a_host_are_confirmed_and_the_validation_is_said_to_be_missing():
     files = fakes.bundle(host=True, with_report=False)
 
@@ -355,7 +294,7 @@ def test_facts_that_break_a_judge_end_in_a_verdict_not_a_traceback(good, monkeyp
     def broken(*_):
         raise ZeroDivisionError("facts of a stranger")
 
-    monkeypatch.setattr("bundle.again.judge_again", broken)
+    monkeypatch.setattr("bundle.judging.judge_again", broken)
 
     verdict = verify.judge(good)
 

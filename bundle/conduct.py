@@ -1,0 +1,130 @@
+"""Did the run keep to what had been fixed before it, and does what it says of itself follow from its samples?
+
+This holds for the records of every version of the kit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from benchmarks import statistics
+from benchmarks.clocks import CLOCKS
+from benchmarks.throttling import SHARE
+from bundle import layout
+from schema.records import MEASURED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bundle.evidence import Evidence, Report, Results
+
+#: What, seen, expected.
+Breach = tuple[str, Any, Any]
+Key = tuple[str, int]
+#: Statuses that claim a figure, best first.
+CLAIMS = tuple(status.value for status in MEASURED)
+
+
+def breaches(evidence: Evidence) -> Iterator[Breach]:
+    """Yield where report and results break their own word."""
+    if evidence.report:
+        yield from _devices(layout.REPORT, evidence.report.start)
+        yield from _facts(evidence.report)
+    if evidence.results:
+        yield from _devices(layout.SAMPLES, evidence.results.start)
+        yield from _plan(evidence.results.protocol)
+        yield from _places(evidence.results)
+        for run in evidence.results.processes:
+            yield from _device(run, evidence.results.start)
+            if run["status"] in CLAIMS:
+                yield from _claim(run, evidence.results)
+
+
+def _devices(path: str, start: dict[str, Any]) -> Iterator[Breach]:
+    for device in start["devices"]:
+        if device["backend"] != start["backend"]:
+            yield f"{path}: the backend of {device['name']}", device["backend"], start["backend"]
+
+
+def _facts(report: Report) -> Iterator[Breach]:
+    seen: set[str] = set()
+    for record in report.facts:
+        name, backend = record["check"], record["facts"].get("backend", report.start["backend"])
+        if name in seen:
+            yield f"{layout.REPORT}: the check {name}", "facts a second time", "once"
+        seen.add(name)
+        if backend != report.start["backend"]:
+            yield f"{layout.REPORT}: the backend of the check {name}", backend, report.start["backend"]
+
+
+def _plan(protocol: dict[str, Any]) -> Iterator[Breach]:
+    """Each case in each process, once, and nothing else."""
+    names, pairs = (
+        [case["case"] for case in protocol["cases"]],
+        [(case, process) for case, process in protocol["order"]],
+    )
+    if len(set(names)) != len(names):
+        yield f"{layout.PROTOCOL}: cases", "a case twice", "each case once"
+    wanted = len(names) * protocol["processes"]
+    known = all(case in names and process < protocol["processes"] for case, process in pairs)
+    if not known or not len(pairs) == len(set(pairs)) == wanted:
+        seen = f"{len(set(pairs))} different pairs among {len(pairs)}"
+        expected = f"{len(names)} cases in {protocol['processes']} processes, each pair once"
+        yield f"{layout.PROTOCOL}: order", seen, expected
+
+
+def _places(results: Results) -> Iterator[Breach]:
+    """Each position has its one record, in its place, with the samples that it says."""
+    order: list[Key] = [(case, process) for case, process in results.protocol["order"]]
+    ran = {(run["case"], run["process"]): run for run in results.processes}
+    if len(ran) != len(results.processes):
+        yield f"{layout.SAMPLES}: a process stands twice", len(results.processes), len(ran)
+    if missing := [key for key in order if key not in ran]:
+        yield f"{layout.SAMPLES}: a process of the protocol did not report", _name(missing[0]), "one record each"
+    if added := sorted(set(ran) - set(order)):
+        yield f"{layout.SAMPLES}: a process that the protocol does not have", _name(added[0]), "none"
+    for key, run in ran.items():
+        place = int(run["order"])  # JSON Schema counts 1.0 among the integers
+        if place >= len(order) or order[place] != key:
+            yield f"{layout.SAMPLES}: {_name(key)} ran out of order", place, order.index(key) if key in order else None
+        taken, said = len(results.samples.get(key, ())), (run.get("stop") or {}).get("samples")
+        if said is not None and said != taken:
+            yield f"{layout.SAMPLES}: samples of {_name(key)}", taken, said
+    if stray := sorted(set(results.samples) - set(ran)):
+        yield f"{layout.SAMPLES}: samples of a process that did not report", _name(stray[0]), "none"
+
+
+def _device(run: dict[str, Any], start: dict[str, Any]) -> Iterator[Breach]:
+    """The device of the start record did the work, timed as its kind is."""
+    key, names = (run["case"], run["process"]), [device["name"] for device in start["devices"]]
+    if "device" in run and run["device"] not in names:
+        yield f"{layout.SAMPLES}: the device of {_name(key)}", run["device"], ", ".join(names) or "none"
+    clock = CLOCKS[start["backend"]].name
+    if run.get("clock", clock) != clock:
+        yield f"{layout.SAMPLES}: the clock of {_name(key)}", run["clock"], f"{clock}, on {start['backend']}"
+
+
+def _claim(run: dict[str, Any], results: Results) -> Iterator[Breach]:
+    """A status may say worse of a process than its samples do, never better."""
+    key = (run["case"], run["process"])
+    deserved, why = max(_flags(run, key, results), key=lambda flag: CLAIMS.index(flag[0]), default=("ok", ""))
+    if CLAIMS.index(run["status"]) < CLAIMS.index(deserved):
+        yield f"{layout.SAMPLES}: the status of {_name(key)}", run["status"], f"{deserved}: {why}"
+
+
+def _flags(run: dict[str, Any], key: Key, results: Results) -> Iterator[tuple[str, str]]:
+    """Yield each status that the samples of a process deserve, and why."""
+    series, times, stop = results.samples.get(key, ()), results.times.get(key, ()), run["stop"]
+    wanted = results.protocol["half_width"]
+    if results.throttled.get(key, 0) >= max(1, SHARE * len(series)):
+        yield "throttled", f"{results.throttled[key]} of {len(series)} samples are tagged so"
+    if series and statistics.drift(times, series).flagged:
+        yield "drift", "its second half is not like its first"
+    if not run["warm_up"]["steady"]:
+        yield "not_steady", "its warm-up was not"
+    if stop["rule"] != "precision" or stop["half_width"] is None or stop["half_width"] > wanted:
+        yield "not_converged", f"stopped by {stop['rule']} at a half-width of {stop['half_width']}, wanted {wanted}"
+
+
+def _name(key: Key) -> str:
+    return f"{key[0]}, process {key[1]}"

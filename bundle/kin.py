@@ -1,0 +1,98 @@
+"""Where the sources that ran (K) are those here, what they fix is made again: cases, protocol, checks, precision."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from benchmarks import cases, plan, statistics
+from bundle import identity, layout
+from schema import canon
+from validate.checking import BY_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bundle.conduct import Breach
+    from bundle.evidence import Evidence, Results
+
+
+def same(evidence: Evidence) -> bool:
+    """Tell whether the kit that ran is the kit that asks."""
+    return bool(evidence.start["cargo_sha256"] == identity.cargo())
+
+
+def breaches(evidence: Evidence) -> Iterator[Breach]:
+    """Yield what these sources would have said otherwise; nothing where others ran."""
+    if not same(evidence):
+        return
+    if evidence.results:
+        yield from _protocol(evidence.results)
+        yield from _precision(evidence.results)
+    for name in unknown_checks(evidence):
+        yield f"{layout.REPORT}: the check {name}", "facts", "none: this kit has no such check"
+
+
+def missing_checks(evidence: Evidence) -> list[str]:
+    """Return the checks that this kit has and the report lacks."""
+    seen = {record["check"] for record in evidence.report.facts} if evidence.report else set(BY_NAME)
+    return [name for name in BY_NAME if name not in seen]
+
+
+def unknown_checks(evidence: Evidence) -> list[str]:
+    """Return the checks that the report has and this kit lacks."""
+    return (
+        [record["check"] for record in evidence.report.facts if record["check"] not in BY_NAME]
+        if evidence.report
+        else []
+    )
+
+
+def _protocol(results: Results) -> Iterator[Breach]:
+    """Compare with what `plan` fixes for the suite; a custom one chooses its cases, and the times of any suite."""
+    said, backend = results.protocol, results.start["backend"]
+    names, custom = [item["case"] for item in said["cases"]], said["suite"] == "custom"
+    own = {item["case"]: item for item in said["cases"] if "file_sha256" in item}
+    known = {item["case"]: item for case in cases.built_in() for item in cases.describe(case)} | own
+    if stray := sorted(set(names) - known.keys()):
+        yield f"{layout.PROTOCOL}: the case {stray[0]}", "no file of its own", "a case of this kit"
+    elif not custom and said["suite"] not in plan.TIMING:
+        yield f"{layout.PROTOCOL}: suite", said["suite"], f"{', '.join(plan.TIMING)} or custom"
+    elif not custom and names != list(all_of := cases.SUITES[said["suite"]][cases.SIZES[backend]]):
+        yield f"{layout.PROTOCOL}: cases", ", ".join(names), ", ".join(all_of)
+    else:
+        chosen = [known[name] for name in names]
+        timings = plan.TIMING.values() if custom else [plan.TIMING[said["suite"]]]
+        wanted = (
+            plan.protocol(said["suite"], timing, int(said["seed"]), chosen, said["deadline_s"]) for timing in timings
+        )
+        for key, seen, expected in min((_differences(said, one) for one in wanted), key=len):
+            yield f"{layout.PROTOCOL}: {key}", seen, expected
+
+
+def _differences(said: dict[str, Any], wanted: dict[str, Any]) -> list[Breach]:
+    before, after = _flat(said), _flat(wanted)
+    keys = sorted(before.keys() | after.keys())
+    return [(key, before.get(key), after.get(key)) for key in keys if _other(before.get(key), after.get(key))]
+
+
+def _flat(protocol: dict[str, Any]) -> dict[str, Any]:
+    """Return a protocol with each field of each case in its own place."""
+    of_cases = {f"{item['case']}: {key}": value for item in protocol["cases"] for key, value in item.items()}
+    return {key: value for key, value in protocol.items() if key != "cases"} | of_cases
+
+
+def _other(one: Any, other: Any) -> bool:
+    return canon.dumps(one) != canon.dumps(other)
+
+
+def _precision(results: Results) -> Iterator[Breach]:
+    """What a process says of its precision follows from its samples."""
+    for run in results.processes:
+        series = results.samples.get((run["case"], run["process"]), ())
+        if "stop" in run and series:
+            width = statistics.median_half_width(series).relative
+            said = run["stop"]["half_width"]
+            if not math.isclose(math.inf if said is None else said, width, rel_tol=1e-9):
+                what = f"{layout.SAMPLES}: half-width of {run['case']}, process {run['process']}"
+                yield what, said, width if math.isfinite(width) else None
