@@ -78,8 +78,8 @@ def autocorrelation_time(values: Sequence[float]) -> float:
 
     The variance of a sample median depends on the correlation of these signs, not of the values, and one outlier
     cannot upset them. The sum of correlations is cut by Geyer's initial positive sequence (Practical Markov Chain Monte
-    Carlo, 1992, section 3.3): pairs of lags are added while they are positive and, to damp noise, not larger than the
-    pair before. Signs are the bits of one integer, so a lag costs a shift and a count.
+    Carlo, 1992, section 3.3): pairs of lags (0 and 1, 2 and 3 ...) are added while they are positive and, to damp
+    noise, not larger than the pair before. Signs are the bits of one integer, so a lag costs a shift and a count.
     """
     count = len(values)
     centre = median(values)
@@ -88,19 +88,14 @@ def autocorrelation_time(values: Sequence[float]) -> float:
     variance = share * (1 - share)
     if count < 4 or variance == 0:
         return 0.5
-    total, previous, lag = 0.0, math.inf, 1
-    while lag + 1 < count // 2:
-        pair = _sign_correlation(bits, count, lag, share) + _sign_correlation(bits, count, lag + 1, share)
-        if lag == 1:
-            # Geyer's first pair is lags 0 and 1; the zeroth correlation is 1 and makes it positive.
-            first = 1 + _sign_correlation(bits, count, 1, share)
-            if first <= 0:
-                return 0.5
+    total, previous = 0.0, math.inf
+    for lag in range(0, count // 2 - 1, 2):
+        even = _sign_correlation(bits, count, lag, share) if lag else 1.0
+        pair = min(previous, even + _sign_correlation(bits, count, lag + 1, share))
         if pair <= 0:
             break
-        pair = min(pair, previous)
-        total, previous, lag = total + pair, pair, lag + 2
-    return max(0.5, 0.5 + total)
+        total, previous = total + pair, pair
+    return max(0.5, total - 0.5)
 
 
 def _sign_correlation(bits: int, count: int, lag: int, share: float) -> float:
@@ -156,7 +151,8 @@ def drift(times: Sequence[float], values: Sequence[float], threshold: float = 0.
     if blocks < MIN_BLOCKS or not slopes:
         return Drift(relative, -math.inf, math.inf, flagged=False)
     reach = Z_95 * math.sqrt(blocks * (blocks - 1) * (2 * blocks + 5) / 18)
-    first = max(0, math.floor((len(slopes) - reach) / 2))
+    # Ranks M1 and M2 + 1 of Sen's, counted from 0: as many slopes lie below the interval as above.
+    first = max(0, math.floor((len(slopes) - reach) / 2) - 1)
     last = min(len(slopes) - 1, math.ceil((len(slopes) + reach) / 2))
     scale = (times[-1] - times[0]) / 2 / median(values)
     low, high = slopes[first] * scale, slopes[last] * scale

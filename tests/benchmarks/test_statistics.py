@@ -85,6 +85,22 @@ def test_autocorrelation_time_of_an_ar1_is_that_of_its_signs(rho):
     assert statistics.median(found) == pytest.approx(sign_autocorrelation_time(rho), rel=0.2)
 
 
+def test_lags_are_paired_as_geyer_pairs_them():
+    """Signs that change every second sample: lag 1 adds to lag 0, and lags 2 and 3 are negative together."""
+    values = [1.0, 1.0, 2.0, 2.0] * 50
+
+    correlation = [statistics._sign_correlation(int("0011" * 50, 2), 200, lag, 0.5) for lag in range(4)]
+
+    assert correlation[0] == pytest.approx(1)
+    assert correlation[2] + correlation[3] < 0
+    assert statistics.autocorrelation_time(values) == pytest.approx(max(0.5, 0.5 + correlation[1]))
+
+
+def test_a_first_lag_below_zero_is_taken_with_the_zeroth():
+    """An AR(1) of -0.5 is known better than independent samples, but never taken to be."""
+    assert statistics.autocorrelation_time(noise(random.Random(12), 4000, -0.5)) == 0.5
+
+
 @pytest.mark.parametrize("values", [[1.0], [1.0, 2.0], [2.0] * 50], ids=["one", "two", "all equal"])
 def test_autocorrelation_time_of_too_little_is_that_of_independence(values):
     assert statistics.autocorrelation_time(values) == 0.5
@@ -173,6 +189,19 @@ def test_a_drift_too_small_to_matter_is_not_flagged():
 
     assert not found.flagged
     assert found.low > 0
+
+
+@pytest.mark.parametrize("count", [7, 20, 39])
+def test_the_interval_of_the_drift_has_as_many_slopes_below_as_above(monkeypatch, count):
+    monkeypatch.setattr(statistics, "autocorrelation_time", lambda _: 0.5)  # one sample a block, there and mirrored
+    rng = random.Random(13)
+    times, values = [float(i) for i in range(count)], [1 + 0.01 * rng.gauss(0, 1) for _ in range(count)]
+    middle = statistics.median(values)
+
+    there = statistics.drift(times, values)
+    mirrored = statistics.drift(times, [2 * middle - value for value in values])
+
+    assert (mirrored.low, mirrored.high) == pytest.approx((-there.high, -there.low))
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
