@@ -7,10 +7,14 @@ import re
 import signal
 import socket
 from dataclasses import dataclass, field
+from typing import Any
 
 LAST_LINES = 6
 STACK = "(most recent call first)"  # how faulthandler heads a stack: what is interesting comes next
 LINE_LIMIT = 200  # characters of each last line
+#: Absolute paths: in quotes with anything in them, and plain up to a space. What comes after the last slash stays.
+QUOTED = re.compile(r"""(['"])/[^'"\n]*/([^'"/\n]+)/?\1""")
+PLAIN = re.compile(r"""(?<![\w.])(?:/[^\s/'"]+)+/(?=[^\s/'"])""")
 
 
 @dataclass
@@ -55,8 +59,23 @@ def telling(lines: list[str]) -> list[str]:
 
 
 def clean(line: str) -> str:
-    """Return a line without what names the machine: its host name, its user, and folders in front of files."""
-    names = [socket.gethostname(), os.environ.get("USER", ""), os.environ.get("HOME", "").strip("/")]
-    for name in filter(lambda name: len(name) > 3, names):
-        line = line.replace(name, "...")
-    return re.sub(r"(?:/[\w.+-]+)+/(?=[\w.+-]+)", "", line).strip()[:LINE_LIMIT]
+    """Return a line without what names the machine, cut to a length that can be read."""
+    return redact(line).strip()[:LINE_LIMIT]
+
+
+def redact(text: Any) -> Any:
+    """Return a text without the host's name, the user's, and folders in front of files; so too within lists and dicts.
+
+    A path in quotes may hold spaces. The keys of a dict are ours and stay.
+    """
+    if isinstance(text, dict):
+        return {key: redact(value) for key, value in text.items()}
+    if isinstance(text, list):
+        return [redact(value) for value in text]
+    if not isinstance(text, str):
+        return text
+    text = QUOTED.sub(r"\1\2\1", text)
+    text = PLAIN.sub("", text)
+    for name in filter(lambda name: len(name) > 3, (socket.gethostname(), os.environ.get("USER", ""))):
+        text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "...", text)
+    return text

@@ -54,6 +54,32 @@ def test_only_the_last_lines_are_told():
     assert reason.endswith("line 14 | line 15 | line 16 | line 17 | line 18 | line 19")
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("No such file: '/home/jo doe/my models/weights.bin'", "No such file: 'weights.bin'"),
+        ('File "/srv/secret-project/run.py", line 3', 'File "run.py", line 3'),
+        ("/opt/x@y/a=b/c,d/lib.so: undefined symbol", "lib.so: undefined symbol"),
+        ("cannot open /data/müller/x.pt", "cannot open x.pt"),
+        ("folder /mnt/scratch/secret/", "folder secret/"),
+        ("'/mnt/scratch/secret/'", "'secret'"),
+        ("PATH=/a/b:/c/d", "PATH=d"),
+        ("file:///home/x/y", "file://y"),
+        ("12 items/s, N/A, and/or/not, 1/2", "12 items/s, N/A, and/or/not, 1/2"),
+        ("benchmarks/cases/matmul.py", "benchmarks/cases/matmul.py"),
+        ({"notes": ["/a/b/c.txt"], "n": 3}, {"notes": ["c.txt"], "n": 3}),
+    ],
+)
+def test_of_an_absolute_path_the_last_part_stays(text, expected):
+    assert endings.redact(text) == expected
+
+
+def test_a_name_is_no_part_of_a_word(monkeypatch):
+    monkeypatch.setenv("USER", "root")
+
+    assert endings.redact("the square roots of root") == "the square roots of ..."
+
+
 def test_lines_are_cleaned_of_folders_and_names(monkeypatch):
     monkeypatch.setenv("USER", "someone")
     monkeypatch.setattr(socket, "gethostname", lambda: "node-17")
