@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import cases, plan, running
-from benchmarks.children import Sampler, Signals, Stopped, ask
+from benchmarks.children import Sampler, ask
+from benchmarks.signals import Signals, Stopped
 from schema.errors import KitError
 from schema.records import End, exit_code
 from schema.stream import claim_stdout, now
@@ -91,7 +92,8 @@ def _measure(options: argparse.Namespace) -> int:
         if start.torch.get("version") is None:
             raise KitError(f"torch cannot be imported: {start.torch.get('error', 'unknown')}", "run validate first")
         items = _items(options, start.backend, {"file": file, "file_sha256": sha256}, signals)
-        suite = "custom" if file else options.suite
+        # A part of a suite is not the suite: nothing may take its figures for a whole run's.
+        suite = "custom" if file or options.only else options.suite
         protocol = plan.protocol(suite, timing, int(seed), items, deadline_s)
         device = start.devices[0] if start.devices else {"name": "unknown", "pci": None}
         job: dict[str, Any] = {

@@ -18,6 +18,7 @@ from typing import Any
 
 from benchmarks import cases, hardware
 from benchmarks.clocks import CLOCKS
+from benchmarks.endings import redact
 from benchmarks.measuring import Run, measure
 from benchmarks.workbench import Unsupported, Workbench
 from schema.errors import KitError
@@ -94,7 +95,7 @@ def _one(
     try:
         module = found[name.partition(".")[0]].module
         parameters = {**item["parameters"], "dtype": item["dtype"]}
-        bench, clock = _prepare(torch, job, process, run)
+        bench, clock = _prepare(torch, job, item, process, run)
         fields = measure(
             module,
             {**item, "parameters": parameters},
@@ -115,7 +116,7 @@ def _one(
     return {"kind": "process", "case": name, "process": process, "order": task["order"], **_after(torch, job, fields)}
 
 
-def _prepare(torch: Any, job: dict[str, Any], process: int, run: Run) -> tuple[Workbench, Any]:
+def _prepare(torch: Any, job: dict[str, Any], item: dict[str, Any], process: int, run: Run) -> tuple[Workbench, Any]:
     backend = BACKENDS[job["backend"]]
     device = torch.device(backend.torch_device)
     if not backend.available():
@@ -127,11 +128,13 @@ def _prepare(torch: Any, job: dict[str, Any], process: int, run: Run) -> tuple[W
     else:
         torch.cuda.reset_peak_memory_stats()
         name, budget = torch.cuda.get_device_name(device), int(SHARE * torch.cuda.mem_get_info()[0])
-        cache = hardware.last_level_cache(name, described.get("l2_bytes"))
+        units = torch.cuda.get_device_properties(device).multi_processor_count
+        cache = hardware.last_level_cache(name, units, described.get("l2_bytes"))
     run.fields["device"] = name
     run.facts.update(input_seed=seed, inputs="N(0, 1)", torch_threads=torch.get_num_threads())
     torch.manual_seed(seed)
-    return Workbench(device, seed, cache, budget), CLOCKS[backend.name]()
+    # The declared type decides, for each case anew: the switch is torch's and global.
+    return Workbench(device, seed, cache, budget, tf32=item["dtype"] == "tf32"), CLOCKS[backend.name]()
 
 
 def _after(torch: Any, job: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
@@ -151,8 +154,8 @@ def _after(torch: Any, job: dict[str, Any], fields: dict[str, Any]) -> dict[str,
 
 def classify(error: Exception) -> tuple[SampleStatus, str]:
     """Return the status and reason for what a case raised."""
-    first = (str(error).strip() or repr(error)).splitlines()[0][:300]
-    text = f"{type(error).__name__}: {first}"
+    first = (str(error).strip() or repr(error)).splitlines()[0]
+    text = f"{type(error).__name__}: {redact(first)[:300]}"
     if isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__ or any(s in first for s in NO_MEMORY):
         return SampleStatus.OUT_OF_MEMORY, text
     if isinstance(error, NotImplementedError) or any(s in first for s in NOT_IMPLEMENTED):

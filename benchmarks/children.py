@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.endings import Ended, reason_of
+from benchmarks.signals import Stopped
 from schema.errors import KitError
 from schema.records import unknown
 from schema.stream import compact
@@ -27,36 +28,14 @@ from schema.stream import compact
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from benchmarks.signals import Signals
+
 ROOT = Path(__file__).resolve().parent.parent
 TICK_S = 0.2  # how often deadlines and signals are looked at
 STACKS_S = 1.0  # time for a hanging process to write its stacks
 KEPT_LINES = 60
 #: A sample waits no longer than this for a sensor reading that covers it.
 PATIENCE_S = 0.5
-
-
-class Stopped(Exception):  # noqa: N818 - an event, not a fault
-    """A signal asks to end; the argument is its name."""
-
-
-class Signals:
-    """Notes SIGINT and SIGTERM instead of dying of them, while in its context."""
-
-    def __init__(self) -> None:
-        self.name = ""
-        self._before: dict[int, Any] = {}
-
-    def __enter__(self) -> Signals:  # noqa: PYI034 - typing has no Self on 3.9
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._before[number] = signal.signal(number, self._note)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _note(self, number: int, _: object) -> None:
-        self.name = signal.Signals(number).name
 
 
 @dataclass
@@ -139,6 +118,8 @@ class Sampler:
             except BlockingIOError:
                 break
             self.alive = bool(data)
+            if not self.alive and "unknown" not in self.source:
+                self.source = unknown(f"the process that read {self.source['source']} died")
             for line in self.lines.feed(data):
                 item = json.loads(line)
                 if item.pop("kind") == "source":
@@ -191,6 +172,7 @@ class Watch:
                     self._ask_for_stacks()
                 if late or signals.name:
                     self.child.kill()
+                    self._drain(self.child.records)
                     return Ended(None, self.phase, signals.name, list(self.tail))
                 if self.child.process.poll() is not None and self.child.records not in selector.get_map():
                     break  # something it started may hold stderr open; the child itself is gone
@@ -220,12 +202,17 @@ class Watch:
         """Have a hanging process write the stacks of all its threads, and pass them on."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.child.process.pid, signal.SIGUSR1)
-        os.set_blocking(self.noise, False)
         until = time.monotonic() + STACKS_S
         while time.monotonic() < until and self.child.process.poll() is None:
-            with contextlib.suppress(BlockingIOError):
-                self._read(self.noise)
+            self._drain(self.noise)
             time.sleep(0.05)
+
+    def _drain(self, pipe: int) -> None:
+        """Take what a pipe holds, without waiting for more."""
+        os.set_blocking(pipe, False)
+        with contextlib.suppress(BlockingIOError):
+            while self._read(pipe):
+                pass
 
 
 def _record(line: bytes) -> dict[str, Any] | None:

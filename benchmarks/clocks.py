@@ -13,10 +13,17 @@ if TYPE_CHECKING:
 
 #: A launch is hidden while the device needs longer for a step than the host to queue it, with this much to spare.
 HIDDEN = 0.8
-#: The delay kernel outlasts the queueing of a sample by this factor.
+#: The delay kernel outlasts the queueing of a sample by this factor, and once more for each time that it did not.
 DELAY_MARGIN = 1.5
-#: CUDA queues about 1024 launches before it makes the host wait, which would defeat the delay.
+LONGEST_MARGIN = 8.0
+#: CUDA queues about 1024 launches before it makes the host wait, which would defeat the delay. A step may be many
+#: launches, so this is where the search begins for how many steps really fit.
 MAX_QUEUED_STEPS = 500
+MAX_QUEUED_S = 0.2
+#: Share of samples from which a delay that was too short makes the whole launch-bound.
+EXPOSED = 0.05
+HIDDEN_TIMING = "events on the stream, launches queued behind a delay kernel"
+BOUND_TIMING = "events on the stream; launch-bound: the host queues steps slower than they run"
 IN_FLIGHT = 2
 
 
@@ -57,7 +64,8 @@ class EventClock:
 
     The host queues a sample while the one before it still runs (`IN_FLIGHT`), so the first kernel of a sample never
     waits for its launch. That is enough while a step takes the device longer than the host takes to queue it. For
-    shorter steps a delay kernel is queued first, behind which all launches of the sample pile up; how it was timed is
+    shorter steps a delay kernel is queued first, behind which all launches of the sample pile up. That they did is
+    verified for each sample: its first event must be yet to come when its last launch is queued. How it was timed is
     recorded in `facts["timing"]`.
     """
 
@@ -72,8 +80,12 @@ class EventClock:
         # Stored, never subtracted: a correction would be a guess about how it overlaps with real work.
         self.facts["event_resolution_s"] = self.resolution_s
         self.facts["event_overhead_s"] = overhead_s
+        #: Most steps in one sample: with a delay, as many as the queue takes without making the host wait.
+        self.max_inner: int | None = None
         self._cycles_a_second = 0.0
         self._delay_s_a_step = 0.0
+        self._host_step_s = 0.0
+        self._queued = self._exposed = 0
 
     def synchronize(self) -> None:
         """Wait until the device is idle."""
@@ -94,21 +106,33 @@ class EventClock:
         end.record()
         end.synchronize()
         device_s = max(start.elapsed_time(end) * 1e-3 / steps, 1e-9)
-        self.facts["host_step_s"] = host_s
+        self.facts["host_step_s"] = self._host_step_s = host_s
         if host_s > HIDDEN * device_s:
-            if may_delay and hasattr(self.cuda, "_sleep"):
-                self._delay_s_a_step = host_s * DELAY_MARGIN
-                self._calibrate_delay()
+            if may_delay and hasattr(self.cuda, "_sleep") and self._hide(run):
+                self.facts["timing"] = HIDDEN_TIMING
+                steps = min(steps, self.max_inner or steps)
                 device_s = min(self._timed(run, steps) for _ in range(3))
-                self.facts["timing"] = "events on the stream, launches queued behind a delay kernel"
             else:
-                self.facts["timing"] = "events on the stream; launch-bound: the host queues steps slower than they run"
+                self.facts["timing"] = BOUND_TIMING
         return device_s
 
-    @property
-    def max_inner(self) -> int | None:
-        """Most steps in one sample: with a delay, as many as the queue takes without making the host wait."""
-        return MAX_QUEUED_STEPS if self._delay_s_a_step else None
+    def _hide(self, run: Callable[[int], None]) -> bool:
+        """Find how many steps can be queued behind a delay, and how long it must be; False when not even one can.
+
+        Where the delay was over too early a longer one may do, else the queue was full and fewer steps may fit.
+        """
+        self._calibrate_delay()
+        steps = max(1, min(MAX_QUEUED_STEPS, int(MAX_QUEUED_S / self._host_step_s)))
+        while steps:
+            self._delay_s_a_step, self.max_inner = self._host_step_s * DELAY_MARGIN, steps
+            for _ in range(2):
+                self._queued = self._exposed = 0
+                self._timed(run, steps)
+                if not self._exposed:
+                    return True
+            steps //= 2
+        self._delay_s_a_step, self.max_inner = 0.0, None
+        return False
 
     def samples(self, run: Callable[[int], None], inner: Callable[[], int]) -> Iterator[tuple[float, float]]:
         """Yield (seconds of one step, CLOCK_MONOTONIC at its end) for ever; `run(n)` queues n steps."""
@@ -128,7 +152,19 @@ class EventClock:
         start.record()
         run(steps)
         end.record()
+        if self._delay_s_a_step:
+            self._count(exposed=start.query())
         return start, end, steps
+
+    def _count(self, *, exposed: bool) -> None:
+        """Note whether the device began a sample before its last launch was queued; then make the next delay longer."""
+        self._queued += 1
+        if exposed:
+            self._exposed += 1
+            longest = LONGEST_MARGIN * self._host_step_s
+            self._delay_s_a_step = min(longest, self._delay_s_a_step * DELAY_MARGIN)
+        self.facts["exposed_samples"] = self._exposed
+        self.facts["timing"] = BOUND_TIMING if self._exposed > EXPOSED * self._queued else HIDDEN_TIMING
 
     def _timed(self, run: Callable[[int], None], steps: int) -> float:
         start, end, steps = self._queue(run, steps)

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import statistics
-from benchmarks.correctness import every_value_finite
+from benchmarks.correctness import every_value_finite, tensors
+from benchmarks.steps import Steps
 from schema.records import SampleStatus
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ STEADY = 0.005  # relative change between blocks that counts as none
 FEWEST_SAMPLES = 30
 MOST_SAMPLES = 10_000
 LOOK_AGAIN = 1.1  # sampling looks at its precision each time the samples have grown by this factor
+#: What these groups measure is a kernel, whose launch may be hidden. A model, or a case of unknown kind, is measured as
+#: its user has it, who waits for the launches too.
+KERNELS = frozenset({"compute", "memory"})
 #: Flags of a measured process, mildest first; its status is the last that applies.
 SEVERITY = (
     SampleStatus.OK,
@@ -60,22 +64,6 @@ class Run:
         if self.facts:
             out["facts"] = self.facts
         return out
-
-
-class Steps:
-    """Count the steps of a case through its input sets, and keep the last output with the set it belongs to."""
-
-    def __init__(self, step: Callable[[Any, int], Any], state: Any, sets: int) -> None:
-        self.step, self.state, self.sets = step, state, sets
-        self.done, self.output, self.last = 0, None, 0
-
-    def run(self, count: int) -> None:
-        """Do `count` steps, each on the next set."""
-        step, state, sets, done = self.step, self.state, self.sets, self.done
-        output = self.output
-        for number in range(done, done + count):
-            output = step(state, number % sets)
-        self.done, self.output, self.last = done + count, output, (done + count - 1) % sets
 
 
 def measure(
@@ -114,39 +102,37 @@ def measure(
     gc.collect()
     gc.disable()
     try:
-        samples = warm_up(clock, steps, protocol, run, may_delay=item["group"] != "models")
+        samples = warm_up(clock, steps, protocol, run, may_delay=item["group"] in KERNELS)
         phase("sampling")
         sample(samples, protocol, run, emit, origin)
     finally:
         gc.enable()
+        run.facts.update(clock.facts)
     clock.synchronize()
     phase("check after")
-    if reason := _check(case, steps, bench, run.fields, "check_after"):
-        return run.end(SampleStatus.INVALID, f"after timing: {reason}")
-    return run.end()
+    reason = _check(case, steps, bench, run.fields, "check_after")
+    if not reason and bench.poison():
+        # What the timed steps left may be older than they are: a kernel that stopped writing leaves NaN now.
+        steps.run(len(steps.outputs))
+        clock.synchronize()
+        reason = _check(case, steps, bench, run.fields, "check_after")
+    return run.end(SampleStatus.INVALID, f"after timing: {reason}") if reason else run.end()
 
 
 def _check(case: Any, steps: Steps, bench: Workbench, fields: dict[str, Any], name: str) -> str:
     """Check the last output as the steps left it; return why it is wrong, or an empty text."""
-    device = _device_of(steps.output)
-    if device is not None and device != bench.device.type:
-        return f"the output lies on {device}, not on {bench.device.type}: another device did the work"
+    elsewhere = {tensor.device.type for tensor in tensors(steps.output)} - {bench.device.type}
+    if elsewhere:
+        return f"output lies on {', '.join(sorted(elsewhere))}, not on {bench.device.type}: another device did the work"
     found = dict(case.check(steps.state, steps.last, steps.output))
-    if not every_value_finite(steps.output):
+    if not every_value_finite(steps.outputs):
         found.update(passed=False, finite=False)
     fields[name] = found
     if not found["finite"]:
         return "the output has NaN or infinity"
     if not found["passed"]:
-        return f"relative error {found['error']} is above {found['tolerance']} against {found['reference']}"
+        return f"relative error {found['error']}, allowed {found['tolerance']}, against {found['reference']}"
     return ""
-
-
-def _device_of(output: Any) -> str | None:
-    if isinstance(output, (list, tuple)) and output:
-        return _device_of(output[0])
-    device = getattr(output, "device", None)
-    return getattr(device, "type", None)
 
 
 def warm_up(clock: Any, steps: Steps, protocol: dict[str, Any], run: Run, *, may_delay: bool) -> Any:
@@ -167,18 +153,17 @@ def warm_up(clock: Any, steps: Steps, protocol: dict[str, Any], run: Run, *, may
         if len(block) == size:
             medians.append(statistics.median(block))
             block = []
-            if medians[-1] * inner < floor_s:
-                # The device got faster than it was in its first steps: its clocks were still rising.
-                inner = _inner(wanted_s, medians[-1], clock.max_inner)
         steady = len(medians) >= 3 and all(
             abs(late / early - 1) < STEADY for early, late in ((medians[-3], medians[-2]), (medians[-2], medians[-1]))
         )
         elapsed = at - begin
         if (steady and elapsed >= least) or elapsed >= most:
             break
+        if not block and medians[-1] * inner < wanted_s:
+            # The device got faster than it was in its first steps: its clocks were still rising.
+            inner = _inner(wanted_s, medians[-1], clock.max_inner)
     run.fields["warm_up"] = {"seconds": elapsed, "steps": steps.done - before, "steady": steady}
     run.fields["inner"], run.fields["clock"] = inner, clock.name
-    run.facts.update(clock.facts)
     if not steady:
         run.flags.append(
             (SampleStatus.NOT_STEADY, f"blocks of {size} samples still differed by {STEADY:.1%} after {elapsed:.1f} s")
@@ -203,25 +188,21 @@ def sample(
     times: list[float] = []
     begin = time.monotonic()
     look, rule = FEWEST_SAMPLES, ""
-    width = statistics.HalfWidth(math.inf, 0.5)
     while not rule:
         seconds, at = next(samples)
         values.append(seconds)
         times.append(at - begin)
         emit(len(values) - 1, seconds, at - origin)
-        if len(values) >= look and times[-1] >= protocol["sampling_s"]:
+        over = times[-1] >= protocol["sampling_max_s"] or len(values) >= MOST_SAMPLES
+        if over or (len(values) >= look and times[-1] >= protocol["sampling_s"]):
             width = statistics.median_half_width(values)
             look = 10 * math.ceil(len(values) * LOOK_AGAIN / 10)
-            rule = "precision" if width.relative <= protocol["half_width"] else ""
-        if not rule and times[-1] >= protocol["sampling_max_s"]:
-            rule = "time"
-        if not rule and len(values) >= MOST_SAMPLES:
-            rule = "count"
+            if len(values) >= FEWEST_SAMPLES and width.relative <= protocol["half_width"]:
+                rule = "precision"
+            elif over:
+                rule = "count" if len(values) >= MOST_SAMPLES else "time"
     if rule != "precision":
-        width = statistics.median_half_width(values)
-        seen = f"{width.relative:.2%}" if math.isfinite(width.relative) else "unknown: too few samples"
-        text = f"after {len(values)} samples in {times[-1]:.1f} s the median's half-width is {seen}"
-        run.flags.append((SampleStatus.NOT_CONVERGED, f"{text}, wanted {protocol['half_width']:.2%}"))
+        run.flags.append((SampleStatus.NOT_CONVERGED, _not_converged(len(values), times[-1], width, protocol)))
     run.fields["stop"] = {
         "rule": rule,
         "samples": len(values),
@@ -235,3 +216,15 @@ def sample(
         run.facts["drift"] = {"relative": drift.relative, "low": drift.low, "high": drift.high}
     if drift.flagged:
         run.flags.append((SampleStatus.DRIFT, f"the second half is {drift.relative:+.1%} against the first"))
+
+
+def _not_converged(count: int, seconds: float, width: statistics.HalfWidth, protocol: dict[str, Any]) -> str:
+    if count < FEWEST_SAMPLES:
+        return (
+            f"{count} samples in {seconds:.1f} s, fewer than {FEWEST_SAMPLES}: too few to know the median's precision"
+        )
+    seen = f"{width.relative:.3%}" if math.isfinite(width.relative) else "unknown: they depend on each other too much"
+    return (
+        f"after {count} samples in {seconds:.1f} s the median's half-width is {seen}, "
+        f"wanted at most {protocol['half_width']:.3%}"
+    )

@@ -8,11 +8,12 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import plan, statistics, throttling
-from benchmarks.children import PATIENCE_S, Fresh, Sampler, Signals, Watch
-from benchmarks.endings import reason_of
+from benchmarks.children import PATIENCE_S, Fresh, Sampler, Watch
+from benchmarks.endings import reason_of, redact
 from schema.records import SampleStatus
 
 if TYPE_CHECKING:
+    from benchmarks.signals import Signals
     from schema.stream import Writer
 
 COOL_K = 3.0  # a device counts as cool within so many kelvin of its temperature before the run
@@ -31,10 +32,11 @@ class Relay:
         self.position = -1
         self.taken: list[float] = []
         self.done: dict[int, str] = {}
+        self.refused = ""
 
     def begin(self, idle: dict[str, Any], position: int) -> None:
         """Get ready for the next process; `idle` is the last reading before it, `position` its first in the order."""
-        self.idle, self.position = idle, position
+        self.idle, self.position, self.refused = idle, position, ""
 
     def take(self, item: dict[str, Any]) -> None:
         """Take one record of the child."""
@@ -54,6 +56,8 @@ class Relay:
             self.waiting.append((time.monotonic(), item))
         elif item["kind"] == "process":
             self._finish(item)
+        elif item["kind"] == "refused":
+            self.refused = item["message"]
 
     def tick(self) -> None:
         """Write the readings that have come, and the samples that they cover."""
@@ -97,7 +101,8 @@ class Relay:
         self.write_process(item)
 
     def write_process(self, item: dict[str, Any]) -> None:
-        """Write a process record and note that its position is done."""
+        """Write a process record, in words that name no machine, and note that its position is done."""
+        item.update({key: redact(item[key]) for key in ("reason", "facts") if key in item})
         self.writer.write_object(item)
         self.done[item["order"]] = item["status"]
         said = [item["status"]]
@@ -145,6 +150,8 @@ def run(
         if left:
             # The first one without a record is the one that ended it; those after it go on in a fresh process.
             status, reason = reason_of(ended, protocol["deadline_s"])
+            if relay.refused:
+                status, reason = "failed", relay.refused
             relay.write_process(_unmeasured(order, left[0], status, reason, sampler))
             if left[1:]:
                 groups.appendleft(left[1:])

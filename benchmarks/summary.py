@@ -65,7 +65,7 @@ def summarize(
     """
     protocol = start["protocol"]
     devices = start["devices"]
-    device = devices[0]["name"] if devices else None
+    device = devices[0] if devices else None
     cases = []
     for item in protocol["cases"]:
         own = sorted((p for p in processes if p["case"] == item["case"]), key=lambda p: p["process"])
@@ -76,7 +76,7 @@ def summarize(
         "backend": start["backend"],
         "runtime": start["runtime"],
         "gpu_result": start["backend"] != "cpu",
-        "device": device,
+        "device": device["name"] if device else None,
         "confidence": 1 - protocol["alpha"],
         "cases": cases,
     }
@@ -90,7 +90,7 @@ def _case(
     samples: Mapping[tuple[str, int], Sequence[float]],
     telemetry: Sequence[dict[str, Any]],
     *,
-    device: str | None,
+    device: dict[str, Any] | None,
     alpha: float,
 ) -> dict[str, Any]:
     statuses = [SampleStatus(process["status"]) for process in processes]
@@ -110,13 +110,11 @@ def _case(
     row = {key: item[key] for key in ("case", "title", "group", "dtype", "unit", "direction")}
     row.update(status=status.value, reasons=reasons, processes=len(series), samples=sum(map(len, series)))
     row.update(_figures(item, series, alpha))
-    known = (
-        hardware.peak(device, item["unit"], item["dtype"])
-        if device and item["group"] in {"compute", "memory"}
-        else None
-    )
-    row["peak"], row["peak_source"] = known or (None, None)
-    row["of_peak"] = row["value"] / known[0] if known and row["value"] is not None else None
+    row["peak"], row["peak_source"] = None, None
+    if device and device["backend"] != "cpu" and item["group"] in {"compute", "memory"}:
+        units = device.get("compute_units")
+        row["peak"], row["peak_source"] = hardware.peak(device["name"], units, item["unit"], item["dtype"])
+    row["of_peak"] = row["value"] / row["peak"] if row["peak"] and row["value"] is not None else None
     row["power_w"] = _power(counted, telemetry)
     return row
 

@@ -113,11 +113,24 @@ def main() -> int:
             return 0
         due = time.monotonic()
         while not select.select([sys.stdin], [], [], max(0.0, due - time.monotonic()))[0]:
-            reading = found.read()
-            channel.write(compact({"kind": "reading", "at_s": time.monotonic() - job["origin"], **reading}) + "\n")
+            line = _reading(found, job["origin"])
+            channel.write(compact(line) + "\n")
             channel.flush()
+            if line["kind"] == "source":
+                return 0
             due = max(due + PERIOD_S, time.monotonic())
     return 0
+
+
+def _reading(found: Any, origin: float) -> dict[str, Any]:
+    """Return a reading, or, where sensors that answered fail, the source from now on: none, and why."""
+    try:
+        reading = found.read()
+    except Exception as error:  # noqa: BLE001 - sensors fail in their libraries' ways; the run goes on without them
+        at_s = time.monotonic() - origin
+        why = f"{found.source['source']} failed {at_s:.1f} s after the start: {type(error).__name__}: {error}"
+        return {"kind": "source", **unknown(why)}
+    return {"kind": "reading", "at_s": time.monotonic() - origin, **reading}
 
 
 if __name__ == "__main__":

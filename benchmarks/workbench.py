@@ -26,12 +26,15 @@ class Workbench:
     """Handed to `prepare(bench, params)` of a case.
 
     `device` is a torch.device, `seed` the seed of this process's inputs, `llc_bytes` the last-level cache to defeat
-    (None where unknown), `budget_bytes` the most memory that input sets may take.
+    (None where unknown), `budget_bytes` the most memory that input sets may take. `tf32` lets float32 products round
+    their inputs to it, in this whole process; without it they may not.
     """
 
-    def __init__(self, device: Any, seed: int, llc_bytes: int | None, budget_bytes: int) -> None:
+    def __init__(self, device: Any, seed: int, llc_bytes: int | None, budget_bytes: int, *, tf32: bool = False) -> None:
         import torch
 
+        torch.backends.cuda.matmul.allow_tf32 = tf32
+        torch.backends.cudnn.allow_tf32 = tf32
         self.torch = torch
         self.device = device
         self.seed = seed
@@ -39,20 +42,15 @@ class Workbench:
         self.budget_bytes = budget_bytes
         self.cache: dict[str, Any] = {"mode": "hot", "sets": 1, "llc_bytes": llc_bytes, "set_bytes": 0}
         self.notes: list[str] = []
+        self._outputs: list[Any] = []
         self._generator = torch.Generator(device="cpu").manual_seed(seed)
         self._device_generator = torch.Generator(device=device).manual_seed(seed)
 
     def dtype(self, name: str) -> Any:
-        """Return torch's dtype for a name of ours; `tf32` also lets float32 products round their inputs to it."""
+        """Return torch's dtype for a name of ours."""
         if name not in DTYPES:
             raise Unsupported(f"no element type {name!r}: use one of {', '.join(sorted(DTYPES))}")
-        self.torch.backends.cuda.matmul.allow_tf32 = name == "tf32"
-        self.torch.backends.cudnn.allow_tf32 = name == "tf32"
         return getattr(self.torch, DTYPES[name])
-
-    def itemsize(self, name: str) -> int:
-        """Return the bytes of one element."""
-        return int(self.torch.empty(0, dtype=self.dtype(name)).element_size())
 
     def randn(self, *shape: int, dtype: str) -> Any:
         """Return seeded N(0, 1) values on the device, rounded to `dtype`. Data moves the speed: it is never zeros."""
@@ -65,7 +63,14 @@ class Workbench:
 
     def poisoned(self, *shape: int, dtype: str) -> Any:
         """Return an output buffer full of NaN: an element that is never written cannot pass."""
-        return self.torch.full(shape, math.nan, device=self.device, dtype=self.dtype(dtype))
+        self._outputs.append(self.torch.full(shape, math.nan, device=self.device, dtype=self.dtype(dtype)))
+        return self._outputs[-1]
+
+    def poison(self) -> bool:
+        """Fill every buffer that came from `poisoned` with NaN again; return whether there is any."""
+        for buffer in self._outputs:
+            buffer.fill_(math.nan)
+        return bool(self._outputs)
 
     def sets(self, set_bytes: int) -> range:
         """Return the numbers of the input sets to make: as many as keep the last-level cache from holding any.

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from benchmarks import plan, running
 from benchmarks.cases import describe, load_file
-from benchmarks.children import Sampler, Signals
+from benchmarks.children import Sampler
+from benchmarks.signals import Signals
 from schema.stream import Writer
 
 HERE = Path(__file__).parent

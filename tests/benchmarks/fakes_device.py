@@ -1,8 +1,9 @@
-"""A GPU whose queue runs beside the host in real time, and a clock that gives what a script says."""
+"""A GPU whose queue runs beside the host, and a clock that gives what a script says; both on a time of their own."""
 
 # ruff: noqa: ARG002, N802 -- names and arguments are those of the real things
 
 import time
+from collections import deque
 
 
 class Event:
@@ -17,26 +18,35 @@ class Event:
     def synchronize(self):
         self.device.wait(self.at)
 
+    def query(self):
+        return self.device.now >= self.at
+
     def elapsed_time(self, other):
         return (other.at - self.at) * 1e3
 
 
 class FakeCuda:
-    """As much of torch.cuda as timing needs: one queue, whose work starts when what was queued before is done."""
+    """As much of torch.cuda as timing needs: one queue, whose work starts when what was queued before is done.
+
+    When it holds `room` launches it makes the host wait. Time passes only where the host waits or works.
+    """
 
     CYCLES_A_SECOND = 1e9
 
-    def __init__(self):
-        self.free_at = time.perf_counter()
+    def __init__(self, monkeypatch, room=1024):
+        self.now = self.free_at = 100.0
+        monkeypatch.setattr(time, "perf_counter", lambda: self.now)
+        self.ends = deque(maxlen=room)
 
     def queue(self, seconds):
-        self.free_at = max(self.free_at, time.perf_counter()) + seconds
+        if len(self.ends) == self.ends.maxlen:
+            self.wait(self.ends[0])
+        self.free_at = max(self.free_at, self.now) + seconds
+        self.ends.append(self.free_at)
         return self.free_at
 
-    @staticmethod
-    def wait(until):
-        while time.perf_counter() < until:
-            pass
+    def wait(self, until):
+        self.now = max(self.now, until)
 
     def synchronize(self):
         self.wait(self.free_at)
@@ -48,13 +58,13 @@ class FakeCuda:
     def _sleep(self, cycles):
         self.queue(cycles / self.CYCLES_A_SECOND)
 
-    def steps(self, *, host_s, device_s):
-        """Return `run(n)`: n launches that cost the host and the device so much each."""
+    def steps(self, *, host_s, device_s, launches=1):
+        """Return `run(n)`: n steps of so many launches, which cost the host and the device so much a step."""
 
         def run(count):
-            for _ in range(count):
-                self.wait(time.perf_counter() + host_s)
-                self.queue(device_s)
+            for _ in range(count * launches):
+                self.wait(self.now + host_s / launches)
+                self.queue(device_s / launches)
 
         return run
 

@@ -9,12 +9,13 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 
 GROUP = "custom"
 UNIT = "s"
 NAMES = (
     "fine", "hang", "crash", "exits", "oom", "hip-oom", "unsupported", "no-kernel", "wrong", "nan-before", "nan-after",
-    "noise", "raises", "slow",
+    "noise", "raises", "slow", "path",
 )  # fmt: skip
 VARIANTS = {name: {"dtype": "fp32", "what": name} for name in NAMES}
 FINE = {"passed": True, "error": 0.0, "tolerance": 0.0, "finite": True, "reference": "itself"}
@@ -58,6 +59,8 @@ def step(state, i):
         raise OutOfMemoryError("HIP out of memory. Tried to allocate 2.00 GiB\nmore text")
     if what == "no-kernel":
         raise RuntimeError("\"addmm_impl_cpu_\" not implemented for 'Half'")
+    if what == "path":
+        Path("/srv/my secret/weights.bin").read_bytes()
     if what == "raises":
         raise ValueError("this case is broken")
     time.sleep(0.05 if what == "slow" else 0.0005)

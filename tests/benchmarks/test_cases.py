@@ -1,14 +1,15 @@
 """Every case follows the case protocol; with torch at hand, small ones are right and cannot pass when wrong."""
 
+import json
 import math
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from benchmarks import cases
+from benchmarks import cases, selftest
 from benchmarks.correctness import rows_to_check
-from benchmarks.workbench import MAX_SETS, Workbench
+from benchmarks.workbench import MAX_SETS, Unsupported, Workbench
 from schema.documents import problems, validator
 from schema.errors import KitError
 
@@ -77,6 +78,23 @@ def test_the_first_line_of_a_case_is_its_title():
     [
         ({"step": ...}, "the case own has no step"),
         ({"UNIT": "bananas"}, "the case own has UNIT 'bananas'"),
+        ({"UNIT": ["s"]}, "the case own has UNIT ['s']"),
+        ({"GROUP": "kernel"}, "the case own has GROUP 'kernel'"),
+        ({"GROUP": None}, "the case own has GROUP None"),
+        ({"VARIANTS": {}}, "the case own has no variants: VARIANTS maps names to parameters"),
+        ({"VARIANTS": ["a"]}, "the case own has no variants: VARIANTS maps names to parameters"),
+        ({"VARIANTS": {"a": {"dtype": 3}}}, "own.a: the dtype 3 is no name"),
+        (
+            {"VARIANTS": {"a": {"size": math.nan}}},
+            "own.a: ValueError: Out of range float values are not JSON compliant",
+        ),
+        ({"VARIANTS": {"a": {"size": {1}}}}, "own.a: TypeError: Object of type set is not JSON serializable"),
+        ({"VARIANTS": {"a": 3}}, "own.a: TypeError: 'int' object is not iterable"),
+        ({"VARIANTS": {"a\n": {}}}, "'own.a\\n' is no name of a case"),
+        ({"work": lambda p: {"bytes": p["rows"]}}, "own.a: KeyError: 'rows'"),
+        ({"work": lambda _: {"bytes": 0}}, "own.a: work() counts 'bytes' in 0, which is no positive number"),
+        ({"work": lambda _: {"bytes": 8, "flop": math.inf}}, "own.a: work() counts 'flop' in inf"),
+        ({"work": lambda _: {"bytes": True}}, "own.a: work() counts 'bytes' in True"),
         ({"VARIANTS": {"Ä": {}}}, "'own.Ä' is no name of a case"),
         ({"work": lambda _: {"flop": 1}}, "own.a: work() does not count 'bytes', of which B/s is made"),
     ],
@@ -85,7 +103,25 @@ def test_a_case_that_lacks_something_is_refused_by_name(changes, message):
     with pytest.raises(KitError) as caught:
         cases.describe(cases.Loaded("own", module(**changes)))
 
-    assert caught.value.message == message
+    assert caught.value.message.startswith(message)
+
+
+@pytest.mark.parametrize("unit", cases.UNITS)
+@pytest.mark.parametrize("group", cases.GROUPS)
+def test_what_is_described_can_be_sealed(group, unit):
+    work = {"flop": 1, "bytes": 2.5, "items": 3, "tokens": 4}
+    own = module(GROUP=group, UNIT=unit, VARIANTS={"a": {"shape": (1, 2)}}, work=lambda _: work)
+
+    (item,) = cases.describe(cases.Loaded("own", own))
+
+    assert problems(item, validator("results-1", "#/$defs/case")) == []
+    assert item["parameters"] == {"shape": [1, 2]}
+
+
+def test_the_groups_are_those_of_the_schema():
+    schema = json.loads((Path(cases.__file__).parents[2] / "schema" / "results-1.schema.json").read_text())
+
+    assert list(cases.GROUPS) == schema["$defs"]["case"]["properties"]["group"]["enum"]
 
 
 def test_one_row_of_each_block_is_checked():
@@ -140,34 +176,75 @@ def test_small_cases_are_right(torch, name):
     assert found["error"] <= found["tolerance"] / 2
 
 
-def spoil(output, how):
-    output = output.clone()
-    if how == "nan":
-        output.view(-1)[:] = math.nan
-    elif how == "zeros":
-        output.zero_()
-    elif how == "off by 5 %":
-        output *= 1.05
-    elif how == "another shape":
-        output = output[..., :-1]
-    return output
+def test_every_case_and_type_refuses_what_is_spoilt(torch):  # noqa: ARG001 -- needs it
+    found = {line["case"]: line for line in selftest.examine()}
+
+    failed = {case: line for case, line in found.items() if line["status"] == "fail"}
+    assert failed == {}
+    assert {case for case, line in found.items() if line["status"] == "pass"} >= {
+        "matmul.fp32",
+        "matmul.bf16",
+        "copy.fp32",
+    }
+    assert {case.partition(".")[0] for case in found} == {case.name for case in cases.built_in()}
 
 
-@pytest.mark.parametrize("how", ["nan", "zeros", "off by 5 %", "another shape"])
-@pytest.mark.parametrize("name", SMALL)
-def test_a_spoilt_output_never_passes(torch, name, how):
-    case, state = prepared(torch, name)
+def test_the_selftest_fails_a_check_that_sees_nothing(torch, monkeypatch, capsys):  # noqa: ARG001 -- needs it
+    blind = {"passed": True, "error": 0.0, "tolerance": 0.0, "finite": True, "reference": "nothing"}
+    monkeypatch.setattr(cases.copy, "check", lambda *_: blind)
+    monkeypatch.setattr(cases, "CASES", (cases.copy,))
 
-    assert not case.check(state, 0, spoil(case.step(state, 0), how))["passed"]
+    assert selftest.main() == 1
+    line = json.loads(capsys.readouterr().out)
+    assert line["let_through"] == [*selftest.SPOILS, "another input"]
 
 
-def test_an_output_that_was_never_written_has_nan(torch):
-    case, state = prepared(torch, "matmul.fp32.256")
-    _, _, out = state["sets"][0]
+@pytest.mark.parametrize("dtype", ["fp32", "bf16"])
+@pytest.mark.parametrize("batch", [1, 2])
+def test_what_a_model_made_of_another_image_is_refused(torch, dtype, batch):
+    pytest.importorskip("torchvision", reason="torchvision is not installed on this host")
+    state = cases.resnet50.prepare(bench(torch), {"dtype": dtype, "batch": batch})
 
-    found = case.check(state, 0, out)
+    right = cases.resnet50.check(state, 0, cases.resnet50.step(state, 0))
+    other = {**state, "images": state["images"].flip((0, 1))}
+    wrong = cases.resnet50.check(state, 0, cases.resnet50.step(other, 0))
 
-    assert (found["passed"], found["finite"]) == (False, False)
+    assert (right["passed"], wrong["passed"]) == (True, False)
+    assert right["error"] < right["tolerance"] / 2 < wrong["error"] / 4
+
+
+def test_float32_is_not_called_tf32(torch):
+    case, state = cases.matmul, cases.matmul.prepare(bench(torch), {"dtype": "tf32", "m": 64, "n": 64, "k": 64})
+    output = case.step(state, 0)
+    rounded = output * (1 + 5e-4 * torch.randn(output.shape, generator=torch.Generator().manual_seed(0)))
+
+    with pytest.raises(Unsupported, match="computed in float32, not in tf32"):
+        case.check(state, 0, output)
+    assert case.check(state, 0, rounded)["passed"]
+    assert not case.check(state, 0, output * 2)["passed"]
+
+
+def test_only_the_declared_type_moves_the_switch_of_tf32(torch):
+    switches = torch.backends.cuda.matmul, torch.backends.cudnn
+    seen = []
+    for tf32 in (True, False):
+        made = Workbench(torch.device("cpu"), 0, None, 1, tf32=tf32)
+        made.dtype("tf32" if not tf32 else "fp32")
+        made.randn(2, dtype="tf32" if not tf32 else "fp32")
+        seen.append([switch.allow_tf32 for switch in switches])
+
+    assert seen == [[True, True], [False, False]]
+
+
+def test_poison_fills_every_buffer_again(torch):
+    made = bench(torch)
+    without = made.poison()
+    buffers = [made.poisoned(3, dtype=dtype) for dtype in ("fp32", "bf16")]
+    for buffer in buffers:
+        buffer.zero_()
+
+    assert (without, made.poison()) == (False, True)
+    assert all(bool(buffer.isnan().all()) for buffer in buffers)
 
 
 def test_a_copy_must_be_exact(torch):

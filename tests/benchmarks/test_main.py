@@ -1,5 +1,6 @@
 """The command line: a valid stream whatever happens, and messages instead of tracebacks."""
 
+import io
 import json
 import os
 import signal
@@ -10,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import __main__ as cli
 from schema import stream
 from schema.documents import problems, validator
+from schema.stream import Writer
 from tests.benchmarks import fakes_benchmarks as fakes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,6 +56,18 @@ def test_a_users_own_case_is_measured_and_its_file_is_in_the_protocol():
     assert item["title"] == "Cases that go wrong in every way a process can, without torch"
     assert records[0]["protocol"]["suite"] == "custom"
     assert [record["status"] for record in fakes.processes(records)].count("failed") == 0
+
+
+def test_a_part_of_a_suite_is_not_the_suite(monkeypatch):
+    seen = {}
+    monkeypatch.setattr(cli.running, "run", lambda _writer, protocol, *_, **__: seen.update(protocol) or {0: "ok"})
+    monkeypatch.setattr(cli.plan, "TIMING", {"smoke": fakes.SHORT})
+    monkeypatch.setenv("PYTHONPATH", str(fakes.FAKE_TORCH))
+    monkeypatch.setattr(cli, "claim_stdout", lambda: Writer(io.StringIO()))
+
+    for argv, suite in ((["--only", "matmul"], "custom"), ([], "smoke")):
+        assert cli.main(argv) == 0
+        assert seen["suite"] == suite
 
 
 def test_a_failed_case_ends_1_with_a_whole_stream():
@@ -159,6 +174,7 @@ BROKEN = [
     ("import nowhere_at_all", "cannot be imported: ModuleNotFoundError"),
     ("raise SystemExit(0)", "cannot be imported: SystemExit"),
     ("GROUP = 'custom'", "the case own has no UNIT, VARIANTS, work, prepare, step, check"),
+    ("GROUP, UNIT, VARIANTS = 'kernel', 's', {'a': {}}\nwork = prepare = step = check = dict", "has GROUP 'kernel'"),
     ("import os; os._exit(7)", "the case file could not be read: exit code 7"),
     ("import os; os.kill(os.getpid(), 11)", "the case file could not be read: SIGSEGV"),
 ]

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from benchmarks.measuring import Run, measure
+from benchmarks.steps import Steps
 from tests.benchmarks.fakes_device import ScriptedClock
 
 PROTOCOL = {"warm_up_s": 2.0, "warm_up_max_s": 30.0, "sampling_s": 3.0, "sampling_max_s": 60.0, "half_width": 0.005}
@@ -20,6 +21,11 @@ class Case:
 
     def __init__(self, checks=(FINE, FINE)):
         self.checks, self.sets, self.collecting = list(checks), [], []
+        self.poisoned_after = None
+
+    def poison(self):
+        """There are no buffers to poison."""
+        return False
 
     def prepare(self, _bench, _parameters):
         return "state"
@@ -34,16 +40,18 @@ class Case:
         return self.checks.pop(0)
 
 
-def measured(seconds, monkeypatch, case=None, sets=3, **protocol):
+def measured(seconds, monkeypatch, case=None, sets=3, group="compute", **protocol):
     case = case or Case()
     clock = ScriptedClock(seconds, monkeypatch)
     bench = SimpleNamespace(
-        cache={"mode": "rotate", "sets": sets, "llc_bytes": 1, "set_bytes": 1}, device=SimpleNamespace(type="cpu")
+        cache={"mode": "rotate", "sets": sets, "llc_bytes": 1, "set_bytes": 1},
+        device=SimpleNamespace(type="cpu"),
+        poison=case.poison,
     )
     samples, phases, run = [], [], Run("case", 0)
     fields = measure(
         case,
-        ITEM,
+        {**ITEM, "group": group},
         bench,
         clock,
         protocol={**PROTOCOL, **protocol},
@@ -52,6 +60,7 @@ def measured(seconds, monkeypatch, case=None, sets=3, **protocol):
         phase=phases.append,
         origin=100.0,
     )
+    case.may_delay = clock.may_delay if phases[-1] != "check before" else None
     return fields, samples, phases, case
 
 
@@ -113,7 +122,7 @@ def test_noise_that_does_not_narrow_ends_at_the_longest_sampling(monkeypatch):
     assert fields["status"] == "not_converged"
     assert fields["stop"]["rule"] == "time"
     assert 5.0 <= fields["stop"]["seconds"] < 5.2
-    assert "wanted 0.50%; blocks" in fields["reason"]
+    assert "wanted at most 0.500%; blocks" in fields["reason"]
 
 
 def test_slow_steps_have_small_blocks_and_a_median_of_unknown_precision(monkeypatch):
@@ -121,7 +130,7 @@ def test_slow_steps_have_small_blocks_and_a_median_of_unknown_precision(monkeypa
 
     assert (fields["inner"], len(samples)) == (1, 4)
     assert fields["stop"]["half_width"] is None
-    assert "unknown: too few samples" in fields["reason"]
+    assert fields["reason"].startswith("4 samples in 4.0 s, fewer than 30: too few to know the median's precision")
 
 
 def test_a_case_that_slows_down_is_flagged(monkeypatch):
@@ -140,12 +149,91 @@ def test_steps_that_get_faster_in_warm_up_get_more_of_them_in_a_sample(monkeypat
     assert fields["inner"] == 34  # 100 microseconds of 3
 
 
+def test_samples_are_as_long_as_promised_however_slow_the_first_steps_were(monkeypatch):
+    fields, *_ = measured(lambda i: 0.010 if i < 1 else 0.001, monkeypatch)
+
+    assert fields["inner"] == 30  # 30 milliseconds of 1
+
+
+@pytest.mark.parametrize("sampling_max_s", [3.0, 1.0])
+def test_what_is_precise_enough_at_the_end_is_never_called_not_converged(monkeypatch, sampling_max_s):
+    fields, *_ = measured(noisy(4), monkeypatch, sampling_s=3.05, sampling_max_s=sampling_max_s)
+
+    assert (fields["status"], fields["stop"]["rule"]) == ("ok", "precision")
+
+
+@pytest.mark.parametrize("level", [0.05, 0.2, 0.9])
+@pytest.mark.parametrize("sd", [0.0001, 0.02, 0.3])
+def test_a_reason_never_contradicts_itself(monkeypatch, level, sd):
+    fields, samples, *_ = measured(
+        noisy(5, level, sd), monkeypatch, sampling_s=0.5, sampling_max_s=2.0, warm_up_s=0.3, warm_up_max_s=1.0
+    )
+    stop, reason = fields["stop"], fields.get("reason", "")
+
+    converged = len(samples) >= 30 and stop["half_width"] is not None and stop["half_width"] <= 0.005
+    assert (stop["rule"] == "precision") == converged
+    assert ("fewer than 30" in reason) == (len(samples) < 30)
+    assert ("half-width is" in reason) == (len(samples) >= 30 and not converged)
+
+
+@pytest.mark.parametrize(
+    ("group", "hidden"), [("compute", True), ("memory", True), ("models", False), ("custom", False), ("launch", False)]
+)
+def test_only_the_launches_of_kernels_are_hidden(monkeypatch, group, hidden):
+    *_, case = measured(noisy(1), monkeypatch, group=group)
+
+    assert case.may_delay is hidden
+
+
+class Buffers(Case):
+    """A case that writes to buffers of its own, until it stops."""
+
+    def __init__(self, last_written):
+        super().__init__()
+        self.buffers, self.last_written, self.steps = {}, last_written, 0
+
+    def poison(self):
+        self.buffers = dict.fromkeys(self.buffers, math.nan)
+        self.poisoned_after = self.steps
+        return True
+
+    def step(self, _state, i):
+        self.steps += 1
+        if self.steps <= self.last_written:
+            self.buffers[i] = 1.0
+        return i
+
+    def check(self, _state, i, output):
+        assert i == output
+        finite = math.isfinite(self.buffers[i])
+        return {**FINE, "passed": finite, "finite": finite}
+
+
+@pytest.mark.parametrize(("last_written", "status"), [(math.inf, "ok"), (50, "invalid")], ids=["writes on", "stops"])
+def test_a_kernel_that_stops_writing_is_found_though_its_buffers_hold_what_was_right(monkeypatch, last_written, status):
+    fields, *_, case = measured(noisy(1), monkeypatch, Buffers(last_written))
+
+    assert fields["status"] == status
+    assert case.steps == case.poisoned_after + 3  # each set once more
+    if status == "invalid":
+        assert fields["reason"] == "after timing: the output has NaN or infinity"
+
+
+def test_the_last_output_of_every_set_lives_until_the_set_comes_round_again():
+    seen = []
+    steps = Steps(lambda _, i: seen.append(i) or len(seen), "state", 3)
+
+    steps.run(5)
+
+    assert (steps.outputs, steps.output, steps.last) == ([4, 5, 3], 5, 1)
+
+
 @pytest.mark.parametrize(
     ("checks", "reason", "timed"),
     [
-        ([{**FINE, "passed": False, "error": 0.1}], "before timing: relative error 0.1 is above 0.0", False),
+        ([{**FINE, "passed": False, "error": 0.1}], "before timing: relative error 0.1, allowed 0.0", False),
         ([{**FINE, "passed": False, "finite": False}], "before timing: the output has NaN or infinity", False),
-        ([FINE, {**FINE, "passed": False, "error": 0.1}], "after timing: relative error 0.1 is above 0.0", True),
+        ([FINE, {**FINE, "passed": False, "error": 0.1}], "after timing: relative error 0.1, allowed 0.0", True),
     ],
     ids=["wrong before", "not finite before", "wrong after"],
 )
@@ -157,12 +245,21 @@ def test_a_wrong_result_is_invalid(monkeypatch, checks, reason, timed):
     assert bool(samples) == timed
 
 
-def test_an_output_on_another_device_is_invalid(monkeypatch):
+ELSEWHERE = SimpleNamespace(device=SimpleNamespace(type="cuda"))
+HERE = SimpleNamespace(device=SimpleNamespace(type="cpu"))
+
+
+@pytest.mark.parametrize(
+    "output",
+    [ELSEWHERE, [ELSEWHERE], (HERE, ELSEWHERE), {"logits": ELSEWHERE}, {"a": [HERE, {"b": (ELSEWHERE,)}]}],
+    ids=["alone", "list", "second", "dict", "deep"],
+)
+def test_an_output_on_another_device_is_invalid(monkeypatch, output):
     case = Case()
-    case.step = lambda _state, _i: SimpleNamespace(device=SimpleNamespace(type="cuda"))
+    case.step = lambda _state, _i: output
 
     fields, samples, _, _ = measured(noisy(1), monkeypatch, case)
 
     assert fields["status"] == "invalid"
-    assert "the output lies on cuda, not on cpu: another device did the work" in fields["reason"]
+    assert "output lies on cuda, not on cpu: another device did the work" in fields["reason"]
     assert samples == []

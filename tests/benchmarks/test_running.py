@@ -3,7 +3,8 @@
 import pytest
 
 from benchmarks import plan
-from benchmarks.children import Signals
+from benchmarks.cases import describe, load_file
+from benchmarks.signals import Signals
 from schema.documents import problems, validator
 from tests.benchmarks import fakes_benchmarks as fakes
 
@@ -15,11 +16,13 @@ ENDS = [
     ("hip-oom", "out_of_memory", "OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB"),
     ("unsupported", "unsupported", "no such unit in this device"),
     ("no-kernel", "unsupported", "not implemented for 'Half'"),
-    ("wrong", "invalid", "before timing: relative error 0.5 is above 0.0 against itself"),
+    ("wrong", "invalid", "before timing: relative error 0.5, allowed 0.0, against itself"),
     ("nan-before", "invalid", "before timing: the output has NaN or infinity"),
     ("nan-after", "invalid", "after timing: the output has NaN or infinity"),
     ("raises", "failed", "ValueError: this case is broken"),
+    ("path", "failed", "FileNotFoundError: [Errno 2] No such file or directory: 'weights.bin'"),
 ]
+DIGEST = fakes.digest()
 MEASURED = {"ok", "drift", "not_steady", "not_converged"}
 
 
@@ -66,6 +69,18 @@ def test_a_hang_is_killed_at_its_deadline_and_leaves_its_stacks(monkeypatch, cap
     assert hung["reason"].startswith("no answer within 4 s, during first step; killed; last lines: ")
     assert "odd_cases.py" in hung["reason"]
     assert "line" in capfd.readouterr().err
+
+
+def test_a_child_that_refuses_says_why_in_every_record(monkeypatch):
+    monkeypatch.setattr(fakes, "digest", lambda: "0" * 64)
+    found = {item["case"].partition(".")[2]: item for item in describe(load_file(fakes.ODD, DIGEST))}
+    monkeypatch.setattr(fakes, "protocol", lambda *_: plan.protocol("custom", fakes.SHORT, 0, [found["fine"]], 0))
+
+    records, statuses = fakes.measure(["fine"], monkeypatch)
+
+    (process,) = fakes.processes(records)
+    assert statuses == {0: "failed"}
+    assert process["reason"] == "odd_cases.py is not what it was when the run began"
 
 
 def test_in_a_shared_process_those_after_a_crash_go_on_in_a_fresh_one(monkeypatch):

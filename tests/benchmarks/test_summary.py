@@ -29,12 +29,12 @@ ITEM = {
 LATENCY = {**ITEM, "case": "own.a", "group": "custom", "unit": "s", "direction": "lower", "work": None}
 
 
-def start(*items, backend="cuda", name="NVIDIA H200"):
+def start(*items, backend="cuda", name="NVIDIA H200", units=132):
     return {
         "kind": "start",
         "backend": backend,
         "runtime": "host",
-        "devices": [{"backend": backend, "index": 0, "name": name}],
+        "devices": [{"backend": backend, "index": 0, "name": name, "compute_units": units}],
         "protocol": {"suite": "quick", "alpha": 0.05, "cases": list(items)},
     }
 
@@ -71,6 +71,13 @@ def test_the_figures_are_those_of_the_process_medians():
     assert seen["within"] == pytest.approx(1.4826 * 0.2 / 2.2)
     assert seen["peak"] == 989.4e12
     assert seen["of_peak"] == pytest.approx(seen["value"] / 989.4e12)
+
+
+def test_a_part_of_a_card_has_no_peak_and_says_why():
+    seen = row([process(0)], {(CASE, 0): [2.0]}, units=16)
+
+    assert (seen["peak"], seen["of_peak"]) == (None, None)
+    assert seen["peak_source"] == "unknown: 16 compute units, and a whole NVIDIA H200 has 132"
 
 
 def test_seconds_are_better_when_lower_and_their_interval_runs_upwards():

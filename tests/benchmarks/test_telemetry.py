@@ -93,6 +93,53 @@ def test_the_process_says_its_source_and_ends_with_its_stdin():
     os.close(read)
 
 
+class Failing:
+    """Sensors that answer a few times."""
+
+    def __init__(self, answers, error):
+        self.answers, self.error = answers, error
+        self.source = {"source": "NVML", "reads": ["power_w"]}
+
+    def read(self):
+        self.answers -= 1
+        if self.answers < 0:
+            raise self.error
+        return {"power_w": 1.0}
+
+
+@pytest.mark.parametrize("error", [OSError("device is lost"), ValueError("no number"), AttributeError("no symbol")])
+def test_sensors_that_fail_end_the_readings_with_the_reason(monkeypatch, error):
+    read, write = os.pipe()
+    job = json.dumps({"backend": "cuda", "pci": PCI, "origin": time.monotonic(), "fd": write})
+    stdin, keep_open = os.pipe()
+    os.write(keep_open, job.encode() + b"\n")
+    monkeypatch.setattr(telemetry, "SENSORS", {"cuda": lambda _: Failing(2, error)})
+    with os.fdopen(stdin) as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        code = telemetry.main()
+    os.close(keep_open)
+
+    lines = [json.loads(line) for line in os.read(read, 10_000).splitlines()]
+    os.close(read)
+    assert code == 0
+    assert [line["kind"] for line in lines] == ["source", "reading", "reading", "source"]
+    assert lines[-1]["unknown"].startswith("NVML failed 0.")
+    assert lines[-1]["unknown"].endswith(f"{type(error).__name__}: {error}")
+
+
+def test_after_its_sensors_failed_a_run_names_no_source_that_answers():
+    sampler = Sampler("cpu", None, time.monotonic())
+    sampler.settle()
+    sampler.child.close_stdin()
+    sampler.alive, sampler.source = True, {"source": "NVML", "reads": ["power_w"]}  # as before its process died
+    while sampler.alive:
+        sampler.drain()
+        time.sleep(0.01)
+    sampler.close()
+
+    assert sampler.source == {"unknown": "the process that read NVML died"}
+
+
 def test_the_parent_learns_why_there_are_no_readings_and_does_not_wait():
     sampler = Sampler("cpu", None, time.monotonic())
     begin = time.monotonic()

@@ -23,7 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks import hardware, statistics
 from benchmarks.cases import matmul
 from benchmarks.clocks import EventClock
-from benchmarks.measuring import Run, Steps, sample, warm_up
+from benchmarks.measuring import Run, sample, warm_up
+from benchmarks.steps import Steps
 from benchmarks.workbench import Workbench
 from validate.nvml import Nvml
 
@@ -42,7 +43,8 @@ def main() -> int:
     options = options.parse_args()
     size, device = options.size, torch.device("cuda")
     name = torch.cuda.get_device_name(device)
-    cache = hardware.last_level_cache(name, torch.cuda.get_device_properties(device).L2_cache_size)
+    properties = torch.cuda.get_device_properties(device)
+    cache = hardware.last_level_cache(name, properties.multi_processor_count, properties.L2_cache_size)
     bench = Workbench(device, 0, cache, torch.cuda.mem_get_info()[0] // 4)
     state = matmul.prepare(bench, {"dtype": "bf16", "m": size, "n": size, "k": size})
     turns = itertools.cycle(state["sets"])
@@ -53,8 +55,8 @@ def main() -> int:
 
     before = matmul.check(state, 0, matmul.step(state, 0))
     flop = 2 * size**3
-    nvml, seen = Nvml(), torch.cuda.get_device_properties(device)
-    pci = f"{seen.pci_domain_id:04x}:{seen.pci_bus_id:02x}:{seen.pci_device_id:02x}.0"
+    nvml = Nvml()
+    pci = f"{properties.pci_domain_id:04x}:{properties.pci_bus_id:02x}:{properties.pci_device_id:02x}.0"
     rounds = []
     for number in range(options.rounds):
         turn = {}
@@ -103,7 +105,7 @@ def _kit(state, bench):
     sample(samples, PROTOCOL, run, lambda _index, seconds, _at: values.append(seconds), 0.0)
     samples.close()
     clock.synchronize()
-    how = {**run.fields, **run.facts, "status": run.end()["status"]}
+    how = {**run.fields, **run.facts, **clock.facts, "status": run.end()["status"]}
     return statistics.median(values), how
 
 

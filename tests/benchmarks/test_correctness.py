@@ -1,0 +1,72 @@
+"""What passes is right in the whole and in every element, wherever in an output it lies."""
+
+import math
+
+import pytest
+
+from benchmarks.correctness import compare, every_value_finite, tensors
+
+
+@pytest.fixture(scope="module")
+def torch():
+    return pytest.importorskip("torch", reason="torch is not installed on this host; the images' own runs these")
+
+
+def normal(torch, *shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(1))
+
+
+@pytest.mark.parametrize("tolerance", [1e-5, 1e-2])
+@pytest.mark.parametrize("zeroed", [1, 50])
+def test_a_few_elements_never_written_do_not_vanish_in_the_norm(torch, tolerance, zeroed):
+    reference = normal(torch, 1 << 20)
+    output = reference.clone()
+    output[(reference.abs() > 0.5).nonzero()[:zeroed]] = 0.0
+
+    found = compare(output, reference, tolerance, "the truth")
+
+    assert not found["passed"]
+    assert found["reference"].startswith("the truth; one element is off by 0.")
+    assert tolerance == 1e-5 or found["error"] < tolerance  # the norm alone would let it pass
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_rounding_passes(torch, dtype):
+    reference = normal(torch, 1 << 20)
+
+    found = compare(reference.to(getattr(torch, dtype)), reference, {"bfloat16": 1e-2, "float16": 2e-3}[dtype], "it")
+
+    assert (found["passed"], found["reference"]) == (True, "it")
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+@pytest.mark.parametrize("where", ["output", "reference"])
+def test_what_is_not_finite_never_passes(torch, bad, where):
+    sides = {"output": normal(torch, 10), "reference": normal(torch, 10)}
+    sides[where][3] = bad
+
+    found = compare(**sides, tolerance=10.0, name="it")
+
+    assert (found["passed"], found["finite"], found["error"]) == (False, False, None)
+
+
+def test_nothing_is_right_about_zeros_but_zeros(torch):
+    zeros = torch.zeros(10)
+
+    assert compare(zeros, zeros, 1e-2, "it")["passed"]
+    assert not compare(zeros + 1, zeros, 1e-2, "it")["passed"]
+
+
+def test_an_output_of_another_shape_is_not_broadcast(torch):
+    found = compare(torch.ones(4, 1), torch.ones(4, 4), 1.0, "it")
+
+    assert not found["passed"]
+    assert found["reference"] == "it (of shape (4, 4), the output has (4, 1))"
+
+
+def test_tensors_are_found_however_deep_they_lie(torch):
+    a, b, c = torch.ones(1), torch.ones(2), torch.tensor([math.nan])
+
+    assert [id(tensor) for tensor in tensors({"x": [a, (b, {"y": c})], "z": 3})] == [id(a), id(b), id(c)]
+    assert every_value_finite({"x": [a, (b, None, "text", torch.ones(2, dtype=torch.int8))]})
+    assert not every_value_finite({"x": [a, (b, {"y": c})]})
