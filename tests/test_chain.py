@@ -17,6 +17,8 @@ import pytest
 
 from bundle import layout
 from bundle.verify import verify
+from images.access import access
+from images.cargo import pack
 from schema import documents
 
 pytestmark = pytest.mark.engine
@@ -168,6 +170,31 @@ def test_the_line_of_a_dry_run_can_be_pasted_into_a_shell(kit, made, command):  
 
     kinds = [json.loads(record)["kind"] for record in pasted.stdout.splitlines()]
     assert (pasted.returncode, kinds[0], kinds[-1]) == (0, "start", "end"), pasted.stderr[-2000:]
+
+
+def test_every_cases_own_check_refuses_spoilt_results_with_the_images_torch(made, engine):
+    image = documents.read_json(Path(made["bundle"]).parent / "image.json")
+    cargo, _ = pack(None, {"runtime": "container", "backend": "cpu", "image_id": None, "lock_sha256": None})
+    rows = []
+
+    code = engine.run(
+        image["engine_id"],
+        cargo,
+        ["python3", "-m", "benchmarks.selftest"],
+        access("cpu", engine.about()),
+        deadline_s=600,
+        on_line=lambda line: rows.append(json.loads(line)),
+    )
+
+    assert code == 0, rows
+    assert {row["case"].split(".")[0] for row in rows} >= {
+        "matmul",
+        "copy",
+        "groupnorm",
+        "attention",
+        "decode",
+        "resnet50",
+    }
 
 
 def test_a_case_of_the_users_own_is_measured_and_hashed(kit, made, tmp_path):  # noqa: ARG001 -- the image must be there

@@ -56,4 +56,4 @@ def test_the_demo_confirms_the_bundle_and_catches_one_changed_byte_in_seconds():
 def test_the_example_has_what_a_reader_looks_for(name):
     text = (EXAMPLE / name).read_text(encoding="utf-8")
 
-    assert "matmul.bf16.8192" in text
+    assert "matmul.bf16.4096" in text
