@@ -1,6 +1,7 @@
 """`kit` itself, in a checkout of its own: what a newcomer runs first."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,9 +14,15 @@ ROOT = Path(__file__).parent.parent
 
 @pytest.fixture
 def checkout(tmp_path):
+    """A checkout of kit alone, whose /var is a folder of the test's: the host's own engine is not touched."""
     (tmp_path / "requirements").mkdir()
-    for name in ("kit", "requirements/run.txt"):
-        shutil.copy2(ROOT / name, tmp_path / name)
+    shutil.copy2(ROOT / "requirements/run.txt", tmp_path / "requirements/run.txt")
+    (tmp_path / "var" / "log").mkdir(parents=True)
+    (tmp_path / "var" / "run").mkdir()
+    script = (ROOT / "kit").read_text(encoding="utf-8")
+    assert "/var/run/docker.pid" in script
+    (tmp_path / "kit").write_text(re.sub(r"/var/(run|log)", f"{tmp_path}/var/\\1", script), encoding="utf-8")
+    (tmp_path / "kit").chmod(0o755)
     (tmp_path / "tasks.py").write_text("import sys\nprint('tasks got', *sys.argv[1:])\n", encoding="utf-8")
     return tmp_path
 
@@ -201,6 +208,23 @@ def test_an_engine_that_cannot_make_a_bridge_is_started_without_one(ready, tmp_p
 
     assert (done.returncode, done.stdout) == (0, "tasks got doctor\n"), done.stderr
     assert called(path) == ["dockerd ", "dockerd --bridge=none --iptables=false --ip6tables=false"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/comm").exists(), reason="a process's name is read from /proc")
+@pytest.mark.skipif(Path("/run/systemd/system").is_dir(), reason="this host has systemd: nothing is started by hand")
+@pytest.mark.parametrize("owner", ["nobody", "another program", "dockerd"])
+def test_a_pid_file_is_forgotten_unless_the_engine_itself_has_that_number(ready, tmp_path, owner):
+    path = programs(tmp_path / "path", id=ROOT_USER, dockerd=f"echo ok > {ready}/images/state; sleep 5")
+    (tmp_path / "dockerd").symlink_to(shutil.which("sleep"))
+    with subprocess.Popen([tmp_path / "dockerd" if owner == "dockerd" else "sleep", "60"]) as process:
+        number = process.pid if owner != "nobody" else 2**22 + 1  # above every system's highest number
+        (ready / "var" / "run" / "docker.pid").write_text(f"{number}\n", encoding="utf-8")
+
+        done = kit(ready, "--setup", "doctor", path=path, DOCKER_HOST=None)
+
+        process.kill()
+    assert done.returncode == 0, done.stderr
+    assert (ready / "var" / "run" / "docker.pid").exists() == (owner == "dockerd")
 
 
 @pytest.mark.parametrize(
