@@ -20,6 +20,7 @@ from bundle.verify import verify
 from images.access import access
 from images.cargo import pack
 from schema import documents
+from schema.errors import KitError
 
 pytestmark = pytest.mark.engine
 
@@ -114,7 +115,10 @@ def test_a_second_time_everything_is_checked_and_kept(kit, made):
 
 
 def test_when_the_image_was_removed_only_the_image_is_made_again(kit, made, engine):
-    engine.remove(documents.read_json(Path(made["bundle"]).parent / "image.json")["engine_id"], force=True)
+    try:
+        engine.remove(documents.read_json(Path(made["bundle"]).parent / "image.json")["engine_id"], force=True)
+    except KitError as error:
+        pytest.skip(f"somebody else runs this image in this engine: {error.message}")
 
     done = kit("reproduce", "--json")
 
