@@ -151,6 +151,8 @@ def put(bundle: Path, readme: Path, *, allow_cpu: bool = False, allow_quick: boo
     from bundle.seal import understood
     from bundle.verify import judge
 
+    if not readme.name or (os.path.lexists(readme) and not readme.is_file()):
+        raise KitError(f"{readme} is not a regular file", "name the model card, e.g. README.md")
     files = reading.read(bundle)
     verdict = judge(files)
     if verdict["verdict"] != "CONFIRMED":

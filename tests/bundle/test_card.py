@@ -1,3 +1,5 @@
+import os
+
 """The section goes between its markers, and no other byte of a stranger's README changes."""
 
 import hashlib
@@ -199,3 +201,12 @@ def test_text_from_a_stranger_stays_text_in_markdown_and_html():
         assert "\x1b" not in text
     assert not re.search(r"(?<!\\)\]\(", sealed["card.md"].decode())
     assert card.insert(b"", sealed["card.md"]).count(b"repro-bundle:end -->") == 1
+
+
+def test_what_is_no_regular_file_is_left_as_it_is(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "loop.md").symlink_to("loop.md")
+
+    for name in ("fifo", "loop.md", "."):
+        with pytest.raises(KitError, match="not a regular file"):
+            card.put(tmp_path / "no-bundle", tmp_path / name)
