@@ -1,8 +1,7 @@
-import os
-
 """The section goes between its markers, and no other byte of a stranger's README changes."""
 
 import hashlib
+import os
 import re
 
 import pytest
