@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
-from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from images.hostfiles import exists
 from pins.lock import PINS
+from pins.store import replacing
 from schema import documents
 from schema.errors import KitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from images.engine import Engine
     from pins.lock import Lock
@@ -75,17 +73,8 @@ def write(image: dict[str, Any], path: Path) -> None:
     data = json.dumps(image, indent=2, ensure_ascii=False).encode() + b"\n"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".tmp-", delete=False) as part:
-            try:
-                part.write(data)
-                part.flush()
-                os.fsync(part.fileno())
-                os.fchmod(part.fileno(), 0o644)
-                Path(part.name).replace(path)
-            except BaseException:
-                with suppress(OSError):
-                    Path(part.name).unlink()
-                raise
+        with replacing(path) as part:
+            part.write(data)
     except OSError as error:
         raise KitError(f"cannot write {path}: {error.strerror}", "make room there, then run it again") from error
 

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any, final
 from images.access import access
 from images.cargo import pack
 from images.tarwriter import write_all
-from images.workplace import alone
+from pins.alone import alone
 from schema import documents, samples
 from schema import stream as streams
 from schema.errors import KitError
@@ -130,7 +130,9 @@ class Intake:
     def __enter__(self) -> Intake:
         waiting = f"waiting for another run that writes {self.path}"
         with self._written(), ExitStack() as held:
-            held.enter_context(alone(self.path.with_name(f".{self.path.name}.lock"), lambda: self.tell(waiting)))
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            lock = self.path.with_name(f".{self.path.name}.lock")
+            held.enter_context(alone(lock, on_wait=lambda: self.tell(waiting)))
             self.file = held.enter_context(self.part.open("wb", buffering=0))  # a crash at sample 40 leaves 39
             self.held = held.pop_all()
         return self

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import shutil
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pins.alone import alone
 from schema.errors import KitError
 
 if TYPE_CHECKING:
@@ -24,25 +24,13 @@ def held(out: Path, tell: Callable[[str], None]) -> Iterator[None]:
     The kernel lets go when the holder dies, however it dies.
     """
     try:
-        with alone(out / ".lock", lambda: tell(f"waiting for another build in {out}")):
+        out.mkdir(parents=True, exist_ok=True)
+        with alone(out / ".lock", on_wait=lambda: tell(f"waiting for another build in {out}")):
             for stale in out.glob(PREFIX + "*"):
                 shutil.rmtree(stale) if stale.is_dir() else stale.unlink()
             yield
     except OSError as error:
         raise KitError(f"cannot work in {out}: {error}", "make room there, or set KIT_OUT=DIR") from error
-
-
-@contextmanager
-def alone(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
-    """Hold the lock file `path`, waiting while another does; OSError where there can be none."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            on_wait()
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import http.client
 import os
 import threading
@@ -11,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from pins.alone import alone, is_at
+from pins.paths import opened
 from pins.store import CHUNK, file_sha256
 from pins.web import Client, LaterError, RangeError, RefusedError
 
@@ -199,32 +200,18 @@ class Downloader:
         """Open the part for this process alone; wait while another one has it."""
         path = self.store.part(item.sha256)
         try:
-            while True:
-                file = path.open("a+b")
-                fcntl.flock(file, fcntl.LOCK_EX)
-                if _is_at(file, path):
-                    break
-                file.close()  # the other process has moved it to its place meanwhile
+            with alone(path) as file:
+                yield Part(file, path, self.advance)
+                if is_at(file, path) and not path.stat().st_size:
+                    path.unlink()  # nothing to go on with
         except OSError as error:
             raise self.store.broken(error) from error
-        with file:
-            yield Part(file, path, self.advance)
-            if _is_at(file, path) and not path.stat().st_size:
-                path.unlink()  # nothing to go on with
-
-
-def _is_at(file: IO[bytes], path: Path) -> bool:
-    """Say whether an open file still has this name; another process may have moved it, and made a new one."""
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
 
 
 def _local_blocks(path: Path) -> Iterator[bytes]:
     """Yield a local file's bytes; RefusedError when it cannot be read, which is not the store's fault."""
     try:
-        with path.open("rb") as source:
+        with opened(path) as source:
             while block := source.read(CHUNK):
                 yield block
     except OSError as error:

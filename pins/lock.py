@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from pins import surprises
-from pins.paths import matching, there
+from pins.paths import matching, opened, there
 from pins.store import replacing
 from schema import documents
 from schema.canon import digest
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 PINS = Path(__file__).parent
 LOCK_SUFFIX, PIN_SUFFIX = ".lock.yaml", ".pin.yaml"
-MAX_BYTES = 16 << 20  # a hundred times the largest lock we know
+MAX_BYTES = 1 << 20  # ten times the largest lock we know; of a hostile one, some seconds of reading
+OTHER_FILE = "name a lock or a pin, such as those in pins/"
+AGAIN = "./kit lock --pin NAME makes it again"
+#: Folders beside those of the locks, where outputs go that are no lock's.
+TAKEN = frozenset({"host", "rebuilt"})
 
 _BaseLoader: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml reads a lock ten times faster
 _BaseDumper: type = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -83,13 +87,13 @@ class Lock:
 
 def from_document(document: dict[str, Any], path: Path | None = None) -> Lock:
     """Return the lock in a parsed document; KitError unless it follows the schema and contradicts itself nowhere."""
-    documents.check(document, "lock-1", str(path or "lock"))
+    _check(document, "lock-1", str(path or "lock"), AGAIN)
     where = path.name if path else "the lock"
     names = [deb["name"] for deb in document["debs"]]
     if len(set(names)) != len(names):
-        raise KitError(f"{where} lists a package twice: {_first_double(names)}", "./kit lock --pin NAME makes it again")
+        raise KitError(f"{where} lists a package twice: {_first_double(names)}", AGAIN)
     if document["base"] is None and not document["debs"]:
-        raise KitError(f"{where} has neither a base image nor packages", "./kit lock --pin NAME makes it again")
+        raise KitError(f"{where} has neither a base image nor packages", AGAIN)
     return Lock(document, digest(document), path)
 
 
@@ -126,12 +130,23 @@ def fresh(lock: Lock) -> Lock:
 def load_pin(path: Path) -> dict[str, Any]:
     """Return the pin in a file; KitError unless it follows schema pin-1 and its channel has what it needs."""
     pin = read_yaml(path)
-    documents.check(pin, "pin-1", str(path))
+    _check(pin, "pin-1", str(path), "correct it; the pins in pins/ show what a pin has")
     if pin["channel"] == "debian" and not (pin.get("suite") and pin.get("packages")):
-        raise KitError(f"{path.name}: a pin of channel debian needs `suite` and `packages`")
+        raise KitError(f"{path.name}: a pin of channel debian needs `suite` and `packages`", "add both")
     if pin["channel"] != "debian" and "base" not in pin:
-        raise KitError(f"{path.name}: a pin of channel {pin['channel']} needs `base`, an image by digest")
+        raise KitError(f"{path.name}: a pin of channel {pin['channel']} needs `base`, an image by digest", "add it")
     return pin
+
+
+def _check(document: dict[str, Any], schema: str, where: str, hint: str) -> None:
+    """Raise KitError with `hint` unless a lock or pin follows its schema and has a name that it can have."""
+    try:
+        documents.check(document, schema, where)
+    except KitError as error:
+        raise KitError(error.message, hint) from error
+    name = document["name"]
+    if name in TAKEN:
+        raise KitError(f"{where}: {name} is no name for a lock: other outputs go there", "name it otherwise")
 
 
 def load_all(folder: Path = PINS, *, tell: Callable[[str], None] = lambda _: None) -> list[Lock]:
@@ -153,18 +168,19 @@ def read_yaml(path: Path) -> dict[str, Any]:
     Doubled keys, aliases, tags, dates and unquoted versions are refused.
     """
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise KitError(f"{path} is larger than {MAX_BYTES} bytes")
-        text = path.read_text(encoding="utf-8")
-        document = yaml.load(text, Loader=_Loader)  # noqa: S506 (a safe loader, made stricter)
+        with opened(path) as file:
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise KitError(f"{path} is larger than {MAX_BYTES} bytes", OTHER_FILE)
+        document = yaml.load(data.decode("utf-8"), Loader=_Loader)  # noqa: S506 (a safe loader, made stricter)
     except OSError as error:
-        raise KitError(f"cannot read {path}: {error.strerror}") from error
+        raise KitError(f"cannot read {path}: {error.strerror}", OTHER_FILE) from error
     except UnicodeDecodeError as error:
-        raise KitError(f"{path} is not UTF-8") from error
+        raise KitError(f"{path} is not UTF-8", OTHER_FILE) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise KitError(f"{path} is not YAML as we write it: {_short(error)}") from error
+        raise KitError(f"{path} is not YAML as we write it: {_short(error)}", "correct that line") from error
     if not isinstance(document, dict):
-        raise KitError(f"{path} is not a mapping of fields")
+        raise KitError(f"{path} is not a mapping of fields", OTHER_FILE)
     surprises.refuse(document, path.name)
     return document
 
@@ -184,7 +200,7 @@ def write(document: dict[str, Any], path: Path, comment: str = "") -> None:
         with replacing(path) as part:
             part.write((head + dump(document)).encode())
     except OSError as error:
-        raise KitError(f"cannot write {path}: {error.strerror}") from error
+        raise KitError(f"cannot write {path}: {error.strerror}", "name a folder that is there, with room") from error
 
 
 class _Loader(_BaseLoader):  # type: ignore[misc]  # the base is chosen at run time

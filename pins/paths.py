@@ -1,9 +1,11 @@
-"""Look at paths that this user may not be allowed to see: what cannot be looked at is not there."""
+"""Look at paths that may be anything: what this user cannot look at is not there, what is no file is not read."""
 
 from __future__ import annotations
 
+import errno
+import os
 import stat
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,6 +27,15 @@ def matching(folder: Path, pattern: str) -> list[Path]:
         return sorted(folder.glob(pattern))
     except OSError:
         return []
+
+
+def opened(path: Path) -> IO[bytes]:
+    """Open a regular file to read; OSError for anything else: a pipe would keep us waiting, a device has no end."""
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")  # raises for a folder
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return file
+    file.close()
+    raise OSError(errno.EINVAL, "it is no regular file", str(path))
 
 
 def _mode(path: Path) -> int | None:

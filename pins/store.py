@@ -7,12 +7,12 @@ import hashlib
 import os
 import re
 import shutil
-import tempfile
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from pins.paths import there
+from pins.alone import alone
+from pins.paths import opened, there
 from schema.errors import KitError
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Store:
 def file_sha256(path: Path) -> str:
     """Return sha256, in hex, of a file's bytes; OSError when it cannot be read."""
     total = hashlib.sha256()
-    with path.open("rb") as source:
+    with opened(path) as source:
         while chunk := source.read(CHUNK):
             total.update(chunk)
     return total.hexdigest()
@@ -127,16 +127,21 @@ def file_sha256(path: Path) -> str:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a new file that takes the place of `path` when the block ends well, and is removed when it does not."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name[:80]}.", delete=False) as part:
+    """Open a new file that takes the place of `path` when the block ends well, and is removed when it does not.
+
+    Meanwhile it has one fixed name, so that what a killed writer leaves is gone with the next one. OSError.
+    """
+    name = path.with_name(f".{path.name[:80]}.part")
+    with alone(name) as part:
         try:
+            part.truncate(0)
             yield part
             part.flush()
             os.fsync(part.fileno())
-            Path(part.name).chmod(0o644)
-            Path(part.name).replace(path)
+            os.fchmod(part.fileno(), 0o644)
+            name.replace(path)
         except BaseException:
-            Path(part.name).unlink(missing_ok=True)
+            name.unlink(missing_ok=True)
             raise
 
 

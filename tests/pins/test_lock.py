@@ -1,4 +1,5 @@
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -107,23 +108,38 @@ def test_a_hostile_lock_is_refused_with_a_reason(tmp_path, old, new, words):
     text = lock.dump(good())
     assert old in text
 
-    with pytest.raises(KitError, match=words):
+    with pytest.raises(KitError, match=words) as caught:
         lock.load(written(tmp_path, text.replace(old, new, 1)))
+    assert caught.value.hint
 
 
 WHOLE = {
     "empty": ("", "is not a mapping"),
     "a list": ("- a\n", "is not a mapping"),
     "deep": ("[" * 5000, "not YAML as we write it|is not a mapping"),
+    "deep mappings": ("{a: " * 100_000, "not YAML as we write it"),
+    "deep JSON, closed": ('{"a":' * 50_000 + "1" + "}" * 50_000, "not YAML as we write it"),
+    "deep indents": ("".join(" " * depth + "a:\n" for depth in range(1200)), "not YAML as we write it|nested deeper"),
+    "a long number": ("a: " + "1" * 100_000, "not YAML as we write it"),
+    "an open quote": ("a: '" + "x" * 500_000, "not YAML as we write it"),
+    "bytes of a program": ("\x7fELF\x00\x01", "not YAML as we write it"),
     "an endless loop": ("a: &x {b: *x}\n", "is an alias"),
     "a bomb": ("a: &a [1,1]\nb: &b [*a,*a]\nc: &c [*b,*b]\n", "is an alias"),
+    "a bomb of a terabyte": (
+        "a0: &a0 [x,x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1},*a{n - 1}]\n" for n in range(1, 40)),
+        "is an alias",
+    ),
 }
 
 
 @pytest.mark.parametrize(("text", "words"), WHOLE.values(), ids=WHOLE)
-def test_a_file_that_is_no_lock_is_refused(tmp_path, text, words):
-    with pytest.raises(KitError, match=words):
+def test_a_file_that_is_no_lock_is_refused_at_once(tmp_path, text, words):
+    began = time.monotonic()
+    with pytest.raises(KitError, match=words) as caught:
         lock.load(written(tmp_path, text))
+
+    assert caught.value.hint
+    assert time.monotonic() - began < 5
 
 
 def test_bytes_that_are_not_text_are_refused(tmp_path):
@@ -133,9 +149,9 @@ def test_bytes_that_are_not_text_are_refused(tmp_path):
         lock.load(tmp_path / "small.lock.yaml")
 
 
-def test_a_file_that_is_too_large_is_refused_unread(tmp_path):
+def test_a_file_that_is_too_large_is_refused_unread_at_once(tmp_path):
     with (tmp_path / "small.lock.yaml").open("wb") as file:
-        file.truncate(lock.MAX_BYTES + 1)
+        file.truncate(1 << 40)
 
     with pytest.raises(KitError, match="is larger than"):
         lock.load(tmp_path / "small.lock.yaml")
@@ -177,6 +193,20 @@ def test_an_odd_value_is_refused_by_the_name_of_its_field(tmp_path, odd, field):
 
     with pytest.raises(KitError, match=rf"does not follow schema lock-1: (\S+\.)?{field}\b"):
         lock.load(tmp_path / "small.lock.yaml")
+
+
+NAMES = ("host", "rebuilt", "a/b", "..", "../a", ".hidden", "-option", "Small", "SMALL", "a b", "a\n", "", "a" * 101)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_is_a_folder_of_its_own_on_every_file_system(tmp_path, name):
+    lock.write(good(name=name), tmp_path / "x.lock.yaml")
+    lock.write(PIN | {"name": name}, tmp_path / "x.pin.yaml")
+
+    for read in (lock.from_document, lambda _document: lock.load_pin(tmp_path / "x.pin.yaml")):
+        with pytest.raises(KitError, match=r"does not match|is no name for a lock") as caught:
+            read(good(name=name))
+        assert caught.value.hint
 
 
 def test_the_last_second_of_the_bounds_is_within_them():

@@ -1,34 +1,26 @@
 """Everything in pins that looks whether a path is there, for a user who may not look."""
 
-import errno
+import os
+import socket
 from pathlib import Path
 
 import pytest
 
 from pins import archives, choice, lock
 from pins.host import Host, look
-from pins.paths import is_folder, matching, there
+from pins.paths import is_folder, matching, opened, there
 from pins.sources import Sources
-from pins.store import Store
+from pins.store import Store, file_sha256
 from schema.errors import KitError
-from tests.pins.fakes_archive import deb, document
+from tests.pins.fakes_archive import deb, document, lock_of
 
 NOTHING = Host(has_kfd=False, gfx=(), nvidia=False, topology=False)
 
 
-@pytest.fixture
-def closed(tmp_path, monkeypatch):
-    """A folder that may not be entered. root may enter any, so the refusal is played, at the door that all use."""
-    folder = tmp_path / "closed"
-    real = Path.stat
-
-    def stat(path, **more):
-        if folder in path.parents:
-            raise PermissionError(errno.EACCES, "Permission denied", str(path))
-        return real(path, **more)
-
-    monkeypatch.setattr(Path, "stat", stat)
-    return folder
+@pytest.fixture(scope="module", autouse=True)
+def loaded():
+    """Use once what checks a lock: the user of a closed folder may not be let into ours, either."""
+    lock_of({"aa": b"x"})
 
 
 def test_what_is_there_is_seen_and_what_is_not_is_not(tmp_path):
@@ -77,3 +69,36 @@ def test_a_pin_that_may_not_be_looked_at_makes_nothing_stale(closed):
 
 def test_a_cache_that_may_not_be_looked_at_has_the_room_of_what_is_above_it(closed):
     assert Store(closed / "cache").free_bytes() > 0
+
+
+NO_FILES = {  # sentence: how to make one at a path
+    "a pipe": os.mkfifo,
+    "a folder": Path.mkdir,
+    "a device without an end": lambda path: path.symlink_to("/dev/zero"),
+    "a terminal or nothing": lambda path: path.symlink_to("/dev/null"),
+    "a socket": lambda path: socket.socket(socket.AF_UNIX).bind(str(path)),
+    "nothing": lambda _path: None,
+    "a link to itself": lambda path: path.symlink_to(path),
+}
+
+
+@pytest.mark.parametrize("make", NO_FILES.values(), ids=NO_FILES)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the socket that stays open
+def test_what_is_no_file_is_not_read_and_nobody_waits_for_it(tmp_path, make):
+    make(tmp_path / "x")
+
+    with pytest.raises(OSError):
+        opened(tmp_path / "x")
+    with pytest.raises(OSError):
+        file_sha256(tmp_path / "x")
+    with pytest.raises(KitError, match=r"cannot read .*/x: \w+") as caught:
+        lock.read_yaml(tmp_path / "x")
+    assert caught.value.hint
+
+
+def test_a_file_is_read_through_a_link(tmp_path):
+    (tmp_path / "file").write_bytes(b"x")
+    (tmp_path / "link").symlink_to("file")
+
+    with opened(tmp_path / "link") as file:
+        assert file.read() == b"x"

@@ -1,4 +1,8 @@
 import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
 
 import pytest
 
@@ -6,6 +10,7 @@ from pins.store import Store, file_sha256, replacing
 from schema.errors import KitError
 from tests.pins.fakes_archive import sha256
 
+ROOT = Path(__file__).parents[2]
 CONTENT = b"some bytes"
 NAME = sha256(CONTENT)
 
@@ -142,14 +147,10 @@ def test_free_bytes_are_known_before_the_folder_is_there(store):
     assert not store.root.exists()
 
 
-def test_a_stamp_that_cannot_be_written_changes_no_answer(store, monkeypatch):
+def test_a_stamp_that_cannot_be_written_changes_no_answer(store):
     path = put(store)
     (path.parent / f"{NAME}.ok").unlink()
-
-    def refuse(*_, **__):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("pins.store.tempfile.NamedTemporaryFile", refuse)
+    (path.parent / f".{NAME}.ok.part").mkdir()
 
     assert store.has(NAME)
 
@@ -164,6 +165,49 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
     with replacing(path) as part:
         part.write(b"new")
     assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", 0o644)
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from pins.store import replacing
+with replacing(Path(sys.argv[1])) as part:
+    part.write(b"half")
+    part.flush()
+    os.kill(os.getpid(), 9)
+"""
+
+
+def test_what_a_killed_writer_leaves_is_gone_with_the_next_one(tmp_path):
+    path = tmp_path / "file"
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", KILLED, path], cwd=ROOT, check=False)
+    assert [found.name for found in tmp_path.iterdir()] == [".file.part"], "three killed writers leave one file"
+
+    with replacing(path) as part:
+        part.write(b"new")
+
+    assert [(found.name, found.read_bytes()) for found in tmp_path.iterdir()] == [("file", b"new")]
+
+
+def test_two_writers_of_one_file_write_one_after_the_other(tmp_path):
+    path, inside = tmp_path / "file", []
+
+    def write(number):
+        with replacing(path) as part:
+            inside.append(number)
+            for _ in range(100):
+                part.write(bytes([number]) * 1000)
+                part.flush()
+            assert inside.pop() == number, "another one was let in"
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert (len(set(path.read_bytes())), path.stat().st_size, len(list(tmp_path.iterdir()))) == (1, 100_000, 1)
 
 
 def test_hashing_reads_every_chunk(tmp_path):
