@@ -151,8 +151,7 @@ def put(bundle: Path, readme: Path, *, allow_cpu: bool = False, allow_quick: boo
     from bundle.seal import understood
     from bundle.verify import judge
 
-    if not readme.name or (os.path.lexists(readme) and not readme.is_file()):
-        raise KitError(f"{readme} is not a regular file", "name the model card, e.g. README.md")
+    _refuse(readme, bundle)
     files = reading.read(bundle)
     verdict = judge(files)
     if verdict["verdict"] != "CONFIRMED":
@@ -168,20 +167,32 @@ def put(bundle: Path, readme: Path, *, allow_cpu: bool = False, allow_quick: boo
         if after != before:
             _replace(readme, after)
     except OSError as error:
-        raise KitError(f"cannot write {readme}: {error.strerror}") from error
+        raise KitError(f"cannot write {readme}: {error.strerror}", "name a card that you may write") from error
     return {"card": str(readme), "bundle_hash": verdict["bundle_hash"], "changed": after != before}
 
 
+def _refuse(readme: Path, bundle: Path) -> None:
+    """Raise KitError unless a card may stand at this path: a regular file or none, and its own."""
+    if not readme.name or (os.path.lexists(readme) and not readme.is_file()):
+        raise KitError(f"{readme} is not a regular file", "name the model card, e.g. README.md")
+    if bundle.resolve() in readme.resolve().parents:
+        raise KitError(f"{readme} belongs to the bundle, which it would break", "name a card outside of it")
+    if readme.exists() and readme.stat().st_nlink > 1:
+        raise KitError(f"{readme} has other names (hard links), which would part from it", "make a copy of it first")
+
+
 def _replace(path: Path, content: bytes) -> None:
-    """Write a file so that a crash leaves the old or the new one; a link is followed, the mode is kept."""
+    """Write a file so that a crash leaves the old or the new one; a link is followed, mode and owner are kept."""
     path = path.resolve()
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+    before = path.stat() if path.exists() else None
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
             stream.flush()
-            os.fchmod(stream.fileno(), mode)
+            os.fchmod(stream.fileno(), before.st_mode & 0o777 if before else 0o644)
+            if before and os.geteuid() == 0:  # only root writes cards of others
+                os.fchown(stream.fileno(), before.st_uid, before.st_gid)
             os.fsync(stream.fileno())
         Path(name).replace(path)
     except BaseException:

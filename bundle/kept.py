@@ -1,59 +1,94 @@
-"""Is the record of an earlier run still true here? Then `reproduce` keeps it."""
+"""Is what an earlier run left still true here, and whole? Then `reproduce` keeps it."""
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING, Any
 
-from bundle import layout, streams
+from bundle import archive, layout, reading, seal, streams
 from schema import documents, stream
 from schema.errors import KitError
+from schema.stream import now
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 #: Statuses after which a person has mended something and wants to see the run again.
 NOT_KEPT = frozenset({"fail", "error", "invalid", "failed", "killed", "timeout"})
 SAME_IMAGE = ("lock_sha256", "image_id", "manifest_digest", "diff_ids")
+Records = list[dict[str, Any]]
 
 
-def kept(path: Path, expected: dict[str, Any], *, suite: str = "") -> list[dict[str, Any]] | None:
-    """Return the records in `path`, or None when they must be made again.
+def kept(
+    report: Path,
+    results: Path | None = None,
+    *,
+    image: dict[str, Any],
+    lock: dict[str, Any],
+    expected: dict[str, Any],
+    suite: str = "",
+    tell: Callable[[str], None] = lambda _: None,
+) -> Records | None:
+    """Return the records in `results`, or in `report` without them; None when that run must be made again.
 
-    They are kept when the stream is whole, ended well, and its `start` says what `expected` says (image_id,
-    lock_sha256, cargo_sha256, backend; `host` in part); with `suite`, also when that suite ran. A part of a suite, or a
-    case of a user's own, calls its suite `custom`.
+    They are kept when the run ended well, its `start` says what `expected` says (image_id, lock_sha256, cargo_sha256,
+    backend; `host` in part), the suite is `suite` (a part of one, or a case of a user's own, is `custom`), and they
+    could be sealed: what holds in a bundle is asked of them too. `tell` hears why something is there and not kept.
     """
+    path = results or report
+    if not path.exists():
+        return None
     try:
         with path.open(encoding="utf-8") as lines:
             records = list(stream.read(lines))
-    except (OSError, UnicodeDecodeError, KitError):
+        if reason := _outdated(records, expected, suite):
+            tell(reason)
+            return None
+        seal.assemble(seal.gather(report, results, image=image, lock=lock, case=None), created_at=now())
+    except (OSError, UnicodeDecodeError) as error:
+        tell(f"its records cannot be read: {error}")
         return None
+    except KitError as error:
+        tell(f"its records do not hold: {error.message}")
+        return None
+    return records
+
+
+def _outdated(records: Records, expected: dict[str, Any], suite: str) -> str:
+    """Return why a whole run is not what is wanted now; nothing when it is."""
     start = records[0]
-    if any(item.get("status") in NOT_KEPT for item in records):
-        return None
-    if not _says(start, expected):
-        return None
-    return records if not suite or (start.get("protocol") or {}).get("suite") == suite else None
+    if changed := [key for key, value in expected.items() if not _says(start.get(key), value)]:
+        return f"it was made with another {changed[0]}"
+    ran = (start.get("protocol") or {}).get("suite")
+    if suite and ran != suite:
+        return f"it was of the suite {ran}"
+    bad = sorted({str(item.get("status")) for item in records} & NOT_KEPT)
+    return f"it did not end well: {bad[0]}" if bad else ""
 
 
 def holds(bundle: Path, report: Path, results: Path, *, image: dict[str, Any]) -> bool:
-    """Say whether a bundle, verified already, was sealed from exactly these records and of this very image.
+    """Say whether a bundle, verified already, and its archive were sealed from exactly these records of this image.
 
     The image may have been built again since: when, and how long it took, is no part of what it is.
     """
     try:
+        files = reading.read(bundle)
+        packed = io.BytesIO()
+        archive.write(dict(files), packed)
+        sealed = documents.parse_json(files[layout.IMAGE], layout.IMAGE)
         return (
-            (bundle / layout.REPORT).read_bytes() == report.read_bytes()
-            and b"".join(streams.unpack((bundle / layout.SAMPLES).read_bytes())) == results.read_bytes()
-            and _says(image, {key: documents.read_json(bundle / layout.IMAGE)[key] for key in SAME_IMAGE})
+            files[layout.REPORT] == report.read_bytes()
+            and b"".join(streams.unpack(files[layout.SAMPLES])) == results.read_bytes()
+            and packed.getvalue() == bundle.with_name(seal.ARCHIVE).read_bytes()
+            and all(image[key] == sealed[key] for key in SAME_IMAGE)
         )
     except (OSError, KeyError, KitError):
         return False
 
 
-def _says(document: dict[str, Any], expected: dict[str, Any]) -> bool:
-    """Say whether a document holds all that is expected of it, in its parts too."""
-    return all(
-        _says(document.get(key) or {}, value) if isinstance(value, dict) else document.get(key) == value
-        for key, value in expected.items()
-    )
+def _says(seen: Any, expected: Any) -> bool:
+    """Say whether a value is the expected one; of an object, whether it has all that is expected of it."""
+    if isinstance(expected, dict):
+        return isinstance(seen, dict) and all(_says(seen.get(key), value) for key, value in expected.items())
+    return bool(seen == expected)

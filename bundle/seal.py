@@ -41,7 +41,12 @@ def seal(
     that names a machine or a person (`names`; by default this machine's own), and verifies.
     """
     files = gather(report_path, results_path, image=image, lock=lock, case=case)
-    manifest, files = assemble(files, created_at=created_at or now(), names=names)
+    refuse_to_overwrite(out / FOLDER)
+    try:
+        manifest, files = assemble(files, created_at=created_at or now(), names=names)
+    except KitError as error:  # the user knows these records by the names of their files
+        message = error.message.replace(layout.REPORT, str(report_path)).replace(layout.SAMPLES, str(results_path))
+        raise KitError(message, error.hint) from error
     path = write(files, out)
     return {
         "path": str(path),
@@ -146,6 +151,15 @@ def describe(
     return {**manifest, "bundle_hash": identity.bundle_hash(manifest)}
 
 
+def refuse_to_overwrite(folder: Path) -> None:
+    """Raise KitError where the bundle's place is taken by what is not a bundle: that is somebody's, and is not lost."""
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise KitError(f"{folder} is not a folder", "move it away, or choose another place with --out")
+    ours = (layout.MANIFEST, layout.REPORT, layout.SAMPLES)  # a damaged bundle is ours, too
+    if folder.is_dir() and any(folder.iterdir()) and not any((folder / path).is_file() for path in ours):
+        raise KitError(f"{folder} holds files and is no bundle", "move it away, or choose another place with --out")
+
+
 def write(files: Mapping[str, bytes], out: Path) -> Path:
     """Write folder and archive so that whoever looks sees the old bundle or the new one, whole; return the folder.
 
@@ -188,11 +202,15 @@ def _write_folder(files: Mapping[str, bytes], folder: Path) -> None:
 
 def _write_archive(files: Mapping[str, bytes], path: Path) -> None:
     part = path.with_name(f".{path.name}.part")
-    with part.open("wb") as stream:
-        archive.write(dict(files), stream)
-        stream.flush()
-        os.fsync(stream.fileno())
-    part.replace(path)
+    try:
+        with part.open("wb") as stream:
+            archive.write(dict(files), stream)
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
 
 
 def _sync(folder: Path) -> None:

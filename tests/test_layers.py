@@ -15,11 +15,13 @@ MAY_IMPORT = {
     "validate": {"schema"},
     "benchmarks": {"schema", "validate"},
     "bundle": {"schema", "validate", "benchmarks"},
+    "commands": {"schema", "pins", "images", "validate", "benchmarks", "bundle"},
 }
 DOORS = {
     "docker": {"images/engine.py"},
     "jsonschema": {"schema/documents.py"},
     "referencing": {"schema/documents.py"},
+    "invoke": {"commands/program.py"},
     "rfc8785": {"schema/canon.py"},
     "yaml": {"pins/lock.py"},
     "http.client": {"pins/web.py", "pins/download.py"},

@@ -3,15 +3,22 @@
 import importlib.util
 import json
 import os
+import pty
 import re
+import signal
 import subprocess
 import sys
+import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from invoke.context import Context
+from invoke.exceptions import Exit
 
-import tasks
+from commands.chosen import alone_in
+from commands.program import command
 from schema.errors import KitError
 
 ROOT = Path(__file__).parent.parent
@@ -50,13 +57,13 @@ def test_every_command_is_listed_with_a_sentence():
     assert (done.returncode, listed) == (0, COMMANDS)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_option_of_a_command_is_explained(command, monkeypatch):
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_of_a_command_is_explained(name, monkeypatch):
     spec = importlib.util.spec_from_file_location("fresh_tasks", ROOT / "tasks.py")
     fresh = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, spec.name, fresh)
     spec.loader.exec_module(fresh)  # Invoke's get_arguments takes the help out of a task: it can be asked once
-    task = getattr(fresh, command)
+    task = getattr(fresh, name)
 
     unexplained = {argument.name for argument in task.get_arguments() if not argument.help}
 
@@ -64,10 +71,10 @@ def test_every_option_of_a_command_is_explained(command, monkeypatch):
     assert task.__doc__.strip().endswith(".")
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("flag", ["--help", "-h"])
-def test_help_is_help_and_nothing_is_done(command, flag, tmp_path):
-    done = kit(command, flag, cwd=tmp_path)
+def test_help_is_help_and_nothing_is_done(name, flag, tmp_path):
+    done = kit(name, flag, cwd=tmp_path)
 
     assert (done.returncode, done.stdout.startswith("Usage: kit")) == (0, True), done.stderr
     assert list(tmp_path.iterdir()) == []
@@ -89,6 +96,10 @@ def test_help_is_help_and_nothing_is_done(command, flag, tmp_path):
         pytest.param(["verify", "/nowhere"], "/nowhere", id="a bundle that is not there"),
         pytest.param(["card", "/nowhere/README.md", "/nowhere"], "/nowhere", id="a card of a bundle that is not there"),
         pytest.param(["bundle", "--results", "/nowhere"], "/nowhere", id="results that are not there"),
+        pytest.param(["verify", ""], "path is empty", id="a bundle without a name"),
+        pytest.param(["mirror", ""], "folder is empty", id="a folder without a name"),
+        pytest.param(["card", "README.md", ""], "bundle is empty", id="a card of a bundle without a name"),
+        pytest.param(["benchmark", "--case", "/dev/zero"], "/dev/zero is not a file", id="a device as a case"),
         pytest.param(["validate", "--runtime", "moon"], "no runtime 'moon'", id="an unknown runtime"),
         pytest.param(["benchmark", "--suite", "moon"], "no suite 'moon'", id="an unknown suite"),
         pytest.param(["reproduce", "--suite", "moon"], "no suite 'moon'", id="an unknown suite to reproduce"),
@@ -114,9 +125,9 @@ def test_without_an_engine_the_one_remedy_is_told_and_nothing_is_changed():
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("command", ["doctor", "build --dry-run"])
-def test_json_is_one_document_on_stdout(command):
-    done = kit(*command.split(), "--json")
+@pytest.mark.parametrize("line", ["doctor", "build --dry-run"])
+def test_json_is_one_document_on_stdout(line):
+    done = kit(*line.split(), "--json")
 
     assert json.loads(done.stdout)
 
@@ -140,10 +151,11 @@ def test_a_reader_that_goes_away_is_no_success_and_no_traceback():
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_full_disk_under_stdout_is_told():
+@pytest.mark.parametrize("line", ["doctor --json", "doctor", "--list", "build --help", "--version", "demo"])
+def test_a_full_disk_under_stdout_is_told(line):
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, ROOT / "tasks.py", "doctor", "--json"],
+            [sys.executable, ROOT / "tasks.py", *line.split()],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
@@ -151,15 +163,128 @@ def test_a_full_disk_under_stdout_is_told():
         )
 
     assert done.returncode == 2
-    assert "No space left" in done.stderr
+    assert done.stderr.count("No space left") == 1
     assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("closed", "said"),
+    [(">&-", "error: stdout is closed\n\nhint: >/dev/null drops what is printed\n"), ("2>&-", ""), (">&- 2>&-", "")],
+)
+def test_a_closed_stream_is_refused_before_a_file_takes_its_number(closed, said):
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} {ROOT}/tasks.py build --dry-run {closed}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+
+
+def until_hung_up(terminal):
+    """Yield what is written to a terminal, until nobody holds its other end any more."""
+    with suppress(OSError):
+        while piece := os.read(terminal, 1 << 16):
+            yield piece
+
+
+@pytest.mark.parametrize("columns", [1, 20, 200])
+def test_help_fits_a_terminal_of_any_width(columns):
+    here, there = pty.openpty()
+    program = f"stty cols {columns} <&0; exec {sys.executable} {ROOT}/tasks.py --list"
+    child = subprocess.Popen(["bash", "-c", program], stdin=there, stdout=there, stderr=subprocess.PIPE)
+    os.close(there)
+    said = b"".join(until_hung_up(here))
+
+    assert (child.wait(), child.stderr.read()) == (0, b"")
+    assert all(name in said.decode() for name in COMMANDS)
+    child.stderr.close()
+    os.close(here)
+
+
+#: From the first line of ours on: before it the interpreter itself starts, and ends on Ctrl-C in words of its own.
+FROM_THE_START = (
+    "import runpy, signal, sys\nsignal.signal(signal.SIGINT, signal.SIG_DFL)\nprint('ready', flush=True)\n"
+    "sys.argv[:] = sys.argv[1:]\nrunpy.run_path(sys.argv[0], run_name='__main__')"
+)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("after_s", [0.0, 0.05, 0.15, 0.4])
+def test_a_signal_at_any_time_ends_a_command_without_a_traceback(number, after_s, tmp_path):
+    with alone_in(tmp_path / "host"):
+        child = subprocess.Popen(
+            [sys.executable, "-X", "utf8", "-c", FROM_THE_START, ROOT / "tasks.py", "bundle", "--results", "/nowhere"],
+            env=os.environ | {"KIT_OUT": str(tmp_path), "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(after_s)
+        child.send_signal(number)
+        said = child.communicate(timeout=30)
+
+    assert child.returncode in {128 + number, -number}
+    assert said[0] == ""
+    assert "Traceback" not in said[1]
+
+
+def test_a_command_that_ignores_hang_ups_goes_on_ignoring_them():
+    program = (
+        "import signal, sys\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+        "import tasks\nsys.argv = ['kit', '--version']\n"
+        "try:\n    tasks.main(tasks)\nfinally:\n    print(signal.getsignal(signal.SIGHUP) is signal.SIG_IGN)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True)
+
+    assert done.stdout.splitlines()[-1] == "True"
+
+
+def test_two_commands_in_one_folder_work_one_after_the_other(tmp_path):
+    order = []
+
+    def second():
+        with alone_in(tmp_path / "one"):
+            order.append("second")
+
+    with alone_in(tmp_path / "one"), alone_in(tmp_path / "two"):
+        waiting = threading.Thread(target=second)
+        waiting.start()
+        time.sleep(0.2)
+        order.append("first")
+    waiting.join()
+
+    assert order == ["first", "second"]
+
+
+def test_the_lock_of_a_command_that_was_killed_holds_nobody_up(tmp_path):
+    program = f"import os\nfrom pathlib import Path\nfrom commands.chosen import alone_in\nwith alone_in(Path({str(tmp_path / 'one')!r})):\n    os.kill(os.getpid(), 9)"  # noqa: E501
+
+    assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == -signal.SIGKILL
+
+    with alone_in(tmp_path / "one"):
+        assert (tmp_path / ".one.lock").exists()
+
+
+def test_a_folder_that_cannot_be_worked_in_is_told(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+
+    done = kit("bundle", "--results", "/nowhere", KIT_OUT=str(tmp_path / "file" / "out"))
+
+    assert done.returncode == 2
+    assert "cannot work in" in done.stderr
+    assert "set KIT_OUT=DIR" in done.stderr
 
 
 def test_a_list_loads_nothing_heavy():
     program = (
         "import sys, tasks\n"
-        "from invoke.collection import Collection\n"
-        "try:\n    tasks.KitProgram(namespace=Collection.from_module(tasks)).run(['kit', '--list'])\n"
+        "sys.argv = ['kit', '--list']\n"
+        "try:\n    tasks.main(tasks)\n"
         "except SystemExit:\n    pass\n"
         "print('loaded:', *sorted(sys.modules))"
     )
@@ -182,11 +307,11 @@ def test_a_list_loads_nothing_heavy():
     ],
 )
 def test_no_error_reaches_a_user_as_a_traceback(raised, code, words):
-    def body(_c):
+    def body():
         """Fail."""
         raise raised
 
-    with pytest.raises(tasks.Exit) as ended:
-        tasks.command(body)(Context())
+    with pytest.raises(Exit) as ended:
+        command(body)(Context())
 
     assert (ended.value.code, words in str(ended.value.message)) == (code, True)

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from bundle import archive, card, seal
+from bundle.verify import verify
 from schema.errors import KitError
 from tests.bundle import fakes_bundle as fakes
 
@@ -209,3 +210,37 @@ def test_what_is_no_regular_file_is_left_as_it_is(tmp_path):
     for name in ("fifo", "loop.md", "."):
         with pytest.raises(KitError, match="not a regular file"):
             card.put(tmp_path / "no-bundle", tmp_path / name)
+
+
+def test_a_card_inside_the_bundle_is_refused_before_it_breaks_it(tmp_path):
+    made = folder(tmp_path, processes=10)
+    (tmp_path / "link").symlink_to(made)
+
+    for path in (made / "README.md", made / "card.md", tmp_path / "link/validate/README.md"):
+        with pytest.raises(KitError, match="belongs to the bundle"):
+            card.put(made, path)
+
+    assert verify(made)["verdict"] == "CONFIRMED"
+
+
+def test_a_card_with_another_name_is_refused_for_that_name_would_keep_the_old_text(tmp_path):
+    made = folder(tmp_path, processes=10)
+    (tmp_path / "README.md").write_text("# Model\n", encoding="utf-8")
+    (tmp_path / "other.md").hardlink_to(tmp_path / "README.md")
+
+    with pytest.raises(KitError, match="hard links"):
+        card.put(made, tmp_path / "README.md")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to somebody else")
+def test_root_leaves_a_card_to_its_owner(tmp_path):
+    made = folder(tmp_path, processes=10)
+    readme = tmp_path / "README.md"
+    readme.write_text("# Model\n", encoding="utf-8")
+    readme.chmod(0o640)
+    os.chown(readme, 1234, 5678)
+
+    card.put(made, readme)
+
+    found = readme.stat()
+    assert (found.st_uid, found.st_gid, found.st_mode & 0o777) == (1234, 5678, 0o640)

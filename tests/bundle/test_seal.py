@@ -1,5 +1,6 @@
 """What is sealed, what is refused, and that nothing half-written is ever found."""
 
+import errno
 import json
 import os
 import tarfile
@@ -239,6 +240,60 @@ def seal_path():
     from pathlib import Path
 
     return Path
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        pytest.param(lambda path: path.write_text("mine", encoding="utf-8"), id="a file"),
+        pytest.param(lambda path: path.symlink_to("elsewhere"), id="a link to nowhere"),
+        pytest.param(lambda path: path.symlink_to("."), id="a link to a folder"),
+        pytest.param(lambda path: (path.mkdir(), (path / "thesis.txt").touch()), id="somebody's folder"),
+    ],
+)
+def test_what_is_no_bundle_is_never_replaced_by_one(tmp_path, place):
+    (tmp_path / "out").mkdir()
+    place(tmp_path / "out/bundle")
+    before = sorted(path.name for path in (tmp_path / "out").rglob("*"))
+
+    with pytest.raises(KitError, match="move it away"):
+        sealed(tmp_path)
+
+    assert sorted(path.name for path in (tmp_path / "out").rglob("*")) == before
+
+
+@pytest.mark.parametrize("kept_name", ["validate/report.jsonl", "bundle.json", None])
+def test_a_damaged_bundle_or_an_empty_folder_is_replaced(tmp_path, kept_name):
+    (tmp_path / "out/bundle/validate").mkdir(parents=True)
+    if kept_name:
+        (tmp_path / "out/bundle" / kept_name).write_bytes(b"damaged")
+    else:
+        (tmp_path / "out/bundle/validate").rmdir()
+
+    assert verify(sealed(tmp_path)["path"])["verdict"] == "CONFIRMED"
+
+
+@pytest.mark.parametrize("name", ["report.jsonl", "results.jsonl"])
+def test_damaged_records_are_named_as_the_user_named_them(tmp_path, name):
+    paths = records(tmp_path)
+    (tmp_path / name).write_bytes(b"{}\n")
+
+    with pytest.raises(KitError, match="line 1") as refused:
+        sealed(tmp_path, paths)
+
+    assert str(tmp_path / name) in refused.value.message
+    assert "samples.jsonl.gz" not in refused.value.message
+
+
+def test_a_full_disk_leaves_no_part_of_an_archive(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(seal.archive, "write", full)
+    with pytest.raises(KitError, match="No space left"):
+        sealed(tmp_path)
+
+    assert list((tmp_path / "out").iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_written_is_a_message(tmp_path):

@@ -1,0 +1,66 @@
+"""From a lock to its image in the engine: inputs fetched, what is there kept, what is not built."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from commands.chosen import OUT, Chosen
+from commands.program import say
+from schema.errors import KitError
+
+if TYPE_CHECKING:
+    from images.engine import Engine
+    from pins.lock import Lock
+    from pins.store import Store
+
+
+def engine_door() -> Engine:
+    """Return the engine that answers, or say in one line what is missing."""
+    from images.engine import connect
+
+    return connect()
+
+
+def fetched(lock: Lock) -> Store:
+    """Have every input of the lock in the store, and return the store."""
+    from pins.fetch import fetch
+    from pins.store import Store
+
+    store = Store()
+    fetch(lock, store)
+    return store
+
+
+def image_kept(chosen: Chosen, engine: Engine) -> dict[str, Any] | None:
+    """Return the image record if record, lock and the engine's image agree, and say when it was built."""
+    from images.build import kept
+
+    image = kept(chosen.lock, engine, chosen.out, tell=say)
+    if image:
+        say(f"image: kept (built {image['built_at']})")
+    return image
+
+
+def built(chosen: Chosen, engine: Engine) -> dict[str, Any]:
+    """Return the image record; build only what is not there or no longer true."""
+    from images.build import build
+
+    return image_kept(chosen, engine) or build(chosen.lock, engine, fetched(chosen.lock), out=chosen.out)
+
+
+def rebuilt(document: dict[str, Any], *, yes: bool) -> dict[str, Any]:
+    """Build the image of a lock that came in a bundle; one that is not ours only when the user said yes."""
+    from images import build as builder
+    from pins.lock import from_document, load_all
+
+    lock = from_document(document)
+    if not yes and lock.sha256 not in {known.sha256 for known in load_all()}:
+        say(builder.describe(builder.plan(lock)))
+        raise KitError(
+            f"the bundle's lock {lock.name} is not one of this checkout; building it runs its packages' scripts "
+            "(in a container, without network)",
+            "look at its inputs above, then add --yes",
+        )
+    return builder.build(
+        lock, engine_door(), fetched(lock), out=OUT / "rebuilt" / lock.name, force=True, suffix="-rebuilt"
+    )

@@ -1,0 +1,225 @@
+"""The command line: options from signatures, one message and one remedy for whatever goes wrong, exit codes.
+
+stdout carries data (a path, a table, one JSON document with `--json`), stderr carries progress.
+Exit codes: 0 all well; 1 something failed or does not hold; 2 could not run, or refused; 128 and the signal's number
+when a signal ended it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import re
+import signal
+import sys
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from invoke.collection import Collection
+from invoke.exceptions import Exit, ParseError
+from invoke.program import Program
+from invoke.tasks import task
+
+from schema import VERSION
+from schema.errors import KitError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import ModuleType
+
+JSON_HELP = {"json": "print one JSON document"}
+#: What a shell says of a program whose reader went away.
+READER_GONE = 128 + signal.SIGPIPE
+INTERRUPTED = "interrupted; what was finished before is kept: run the same command again"
+
+
+def say(text: str) -> None:
+    """Tell a person how it goes; never data. A terminal that has gone away is no reason to stop."""
+    with suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
+
+
+def show(document: Any) -> None:
+    """Print one JSON document on stdout."""
+    from schema.documents import show as write
+
+    write(document)
+
+
+def leave(code: int) -> None:
+    """End the command with this exit code."""
+    if code:
+        raise Exit(code=code)
+
+
+# A command ------------------------------------------------------------------------------------------------------------
+
+
+def command(body: Callable[..., None]) -> Any:
+    """Make an Invoke task of a function.
+
+    Its help is in its docstring. A parameter whose type is a NamedTuple stands for one option for each field (help from
+    the type's docstring): what several commands ask alike is said once.
+    """
+    summary, described = _help(body.__doc__)
+    described |= JSON_HELP
+    groups = {
+        name: kind
+        for name, kind in get_type_hints(body).items()
+        if isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
+    }
+    options: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(body).parameters.items():
+        if kind := groups.get(name):
+            described |= _help(kind.__doc__)[1]
+            options += [_option(field, kind._field_defaults[field]) for field in kind._fields]  # type: ignore[attr-defined]
+        else:
+            options.append(_option(parameter.name, parameter.default))
+    options.sort(
+        key=lambda option: option.default is not inspect.Parameter.empty
+    )  # those that must be given come first
+    required = [option.name for option in options if option.default is inspect.Parameter.empty]
+
+    @functools.wraps(body)
+    def guarded(_context: Any, *args: Any, **given: Any) -> None:
+        given |= dict(zip(required, args, strict=False))
+        with explained():
+            for name in required:
+                if not given[name]:
+                    raise KitError(f"{name} is empty", f"./kit {body.__name__} --help")
+            folded = {name: kind(*(given.pop(field) for field in kind._fields)) for name, kind in groups.items()}
+            body(**given, **folded)
+
+    guarded.__doc__ = summary
+    guarded.__signature__ = inspect.Signature([_option("context", inspect.Parameter.empty), *options])  # type: ignore[attr-defined]
+    names = {option.name for option in options}
+    shown = {name.replace("_", "-"): text for name, text in described.items() if name in names}
+    return task(guarded, auto_shortflags=False, help=shown)
+
+
+def _option(name: str, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
+
+
+def _help(docstring: str | None) -> tuple[str, dict[str, str]]:
+    """Return what a docstring says of the whole, and of each option."""
+    summary, _, options = inspect.cleandoc(docstring or "").partition("\n\nOptions:\n")
+    return summary, dict(re.findall(r"^ {4}(\w+): (.+)$", options, re.MULTILINE))
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Turn whatever goes wrong into one message, one remedy and an exit code."""
+    try:
+        yield
+    except KitError as error:
+        raise Exit(f"error: {error}", 2) from error
+    except KeyboardInterrupt as error:
+        raise Exit(INTERRUPTED, 128 + signal.SIGINT) from error
+    except (Exit, BrokenPipeError):
+        raise
+    except Exception as error:
+        if os.environ.get("KIT_DEBUG"):
+            raise
+        raise Exit(_said_of(error), 2) from error
+
+
+def _said_of(error: Exception) -> str:
+    """Return message and remedy for what no door has wrapped: a disk or stream that fails, or a fault of ours."""
+    if isinstance(error, OSError):
+        return f"error: {error}\n\nhint: make room on the disk, or look at what the message names"
+    what = f"error: a fault in the kit itself: {type(error).__name__}: {error}"
+    return f"{what}\n\nhint: run it again with KIT_DEBUG=1 and report what it prints"
+
+
+# The program ----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _parsing() -> Iterator[None]:
+    """Turn what Invoke cannot parse into exit code 2: 1 means that something failed or does not hold."""
+    try:
+        yield
+    except ParseError as error:
+        hint = "./kit --list shows the commands, ./kit COMMAND --help its options"
+        raise Exit(f"error: {error}\n\nhint: {hint}", 2) from error
+
+
+class KitProgram(Program):
+    """Invoke with our exit codes."""
+
+    def run(self, argv: list[str] | None = None, exit: bool = True) -> None:  # noqa: A002, FBT001, FBT002 -- Invoke's
+        """Run the command line, and leave with its exit code."""
+        code: Any = 0
+        try:
+            super().run(argv, exit)
+        except SystemExit as ended:
+            code = ended.code
+        except BrokenPipeError:
+            code = READER_GONE
+        except Exception as error:
+            if os.environ.get("KIT_DEBUG"):
+                raise
+            say(_said_of(error))
+            code = 2
+        sys.exit(_flushed(code))
+
+    def parse_core(self, argv: list[str] | None) -> None:
+        """Parse what stands before the command. `COMMAND --help` asks for help, whatever the command still lacks."""
+        words = list(sys.argv if argv is None else argv)
+        if {"--help", "-h"} & set(words[2:]) and not words[1].startswith("-"):
+            words = [words[0], "--help", words[1]]
+        with _parsing():
+            super().parse_core(words)
+        sys.dont_write_bytecode = False  # Invoke turns byte code off, which makes every later start slower
+
+    def parse_tasks(self) -> None:
+        """Parse the commands and their options."""
+        with _parsing():
+            super().parse_tasks()
+
+    def parse_cleanup(self) -> None:
+        """Answer --help and --list."""
+        with _parsing():
+            super().parse_cleanup()
+
+    def print_columns(self, tuples: Any) -> None:
+        """Print names and their help side by side, or one after the other where a terminal is too narrow for that."""
+        try:
+            super().print_columns(tuples)
+        except ValueError:
+            for name, text in tuples:
+                print(f"{name}\n{text or ''}")
+
+
+def _flushed(code: Any) -> Any:
+    """Return the exit code once stdout is written; Python itself would complain on its way out, with code 120."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if isinstance(error, BrokenPipeError):
+            return code or READER_GONE
+        if not code:
+            say(f"error: cannot write to stdout: {error.strerror}\n\nhint: send it where there is room")
+        return code or 2
+    return code
+
+
+def _ended(number: int, _frame: object) -> None:
+    """End on a signal as on Ctrl-C: what is half made is cleared away on the way out."""
+    raise SystemExit(128 + number)
+
+
+def main(commands: ModuleType) -> None:
+    """Run the command that was asked for among the tasks of a module."""
+    if sys.stdout is None or sys.stderr is None:  # a file that we open would take its number, and get what we print
+        if sys.stderr:
+            say("error: stdout is closed\n\nhint: >/dev/null drops what is printed")
+        sys.exit(2)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup's wish
+            signal.signal(number, _ended)
+    KitProgram(name="kit", binary="kit", namespace=Collection.from_module(commands), version=VERSION).run()

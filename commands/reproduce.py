@@ -1,0 +1,82 @@
+"""The whole chain: build, validate, benchmark, seal, verify; what is there and still true is kept, and said."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from commands.chosen import Chosen, attempt
+from commands.image import built
+from commands.program import say
+from commands.runs import RECORDS, Records, run, statuses, summarized
+from schema.records import exit_code
+
+if TYPE_CHECKING:
+    from images.engine import Engine
+
+
+class Reproduced(NamedTuple):
+    """The answer of the chain (its JSON document), and the exit code."""
+
+    answer: dict[str, Any]
+    code: int
+
+
+def reproduce(chosen: Chosen, engine: Engine, suite: str) -> Reproduced:
+    """Run the chain as far as it holds: nothing is measured before it is proved correct."""
+    from images.record import exit_code as unexpected
+
+    image = built(chosen, engine)
+    report = _kept(chosen, image, "validate") or run(chosen, image, engine, "validate", [])
+    findings = [record for record in report if record["kind"] == "finding"]
+    answer = {"image_id": image["image_id"], "manifest_digest": image["manifest_digest"], "findings": findings}
+    if code := exit_code(statuses(report)):
+        return Reproduced(answer, code)
+    argv = ["--suite", suite]
+    results = _kept(chosen, image, "benchmarks", suite) or run(chosen, image, engine, "benchmarks", argv)
+    answer["summary"] = summarized(results, chosen.out)
+    answer["bundle"], verdict = _sealed_and_verified(chosen, image)
+    answer["verdict"] = verdict
+    codes = exit_code(statuses(results)), unexpected(image), int(verdict["verdict"] != "CONFIRMED")
+    return Reproduced(answer, max(codes))
+
+
+def _kept(chosen: Chosen, image: dict[str, Any], module: str, suite: str = "") -> Records | None:
+    """Return the records of an earlier run if all that they stand on is still the same, and say when that was."""
+    from bundle.kept import kept
+    from schema.sources import digest
+
+    expected = {
+        "image_id": image["image_id"],
+        "lock_sha256": chosen.lock.sha256,
+        "cargo_sha256": digest(),
+        "backend": chosen.backend,
+        "host": {"kernel": os.uname().release},
+    }
+    records = kept(
+        chosen.out / RECORDS["validate"],
+        chosen.out / RECORDS[module] if module == "benchmarks" else None,
+        image=image,
+        lock=chosen.lock.document,
+        expected=expected,
+        suite=suite,
+        tell=lambda reason: say(f"{module}: made again: {reason}"),
+    )
+    if records:
+        say(f"{module}: kept (from {records[0]['started_at']})")
+    return records
+
+
+def _sealed_and_verified(chosen: Chosen, image: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the bundle's path and verdict; the bundle that is there is kept if it verifies and holds these records."""
+    from bundle.kept import holds
+    from bundle.seal import seal
+    from bundle.verify import verify
+
+    path, records = chosen.out / "bundle", [chosen.out / name for name in RECORDS.values()]
+    verdict = attempt(lambda: verify(path)) if path.exists() else None
+    if isinstance(verdict, dict) and verdict["verdict"] == "CONFIRMED" and holds(path, *records, image=image):
+        say("bundle: kept (verified again)")
+        return str(path), verdict
+    sealed = seal(*records, image=image, lock=chosen.lock.document, out=chosen.out)
+    return sealed["path"], verify(path)
