@@ -306,5 +306,13 @@ def test(only: str = "") -> None:  # noqa: PT028 -- a command, not a test
             leave(1)
 
 
+@command
+def bench_self() -> None:
+    """Measure how fast the kit itself is, against plain work side by side, and in how much memory; a table."""
+    from pins.process import attached
+
+    leave(attached([sys.executable, "-m", "tests.speed"], cwd=ROOT))
+
+
 if __name__ == "__main__":
     main(sys.modules[__name__])
