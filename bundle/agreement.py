@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from bundle import conduct, kin, layout
+from bundle import conduct, kin, layout, timing, witness
 from bundle.evidence import attempt
 from bundle.format import plain
 from schema import canon
@@ -22,7 +22,7 @@ Disagreement = tuple[str, Any, Any]
 
 def disagreements(evidence: Evidence) -> list[Disagreement]:
     """Return where the evidence contradicts itself, or the rules that it names; empty when it agrees."""
-    parts = (_streams, _image, _lock, _cases, conduct.breaches, kin.breaches)
+    parts = (_streams, _image, _lock, _cases, witness.breaches, conduct.breaches, timing.breaches, kin.breaches)
     try:
         found: list[Disagreement] = attempt("comparing it", lambda: [item for part in parts for item in part(evidence)])
     except KitError as error:
@@ -57,11 +57,13 @@ def _streams(evidence: Evidence) -> Iterator[Disagreement]:
 
 def _about(start: dict[str, Any]) -> dict[str, Any]:
     """Return what two runs of one kit on one machine, one after the other, say alike."""
-    keys = ("name", "pci", "gfx", "compute_partition", "memory_partition")
+    keys = ["name", "pci", "gfx", "compute_capability", "compute_partition", "memory_partition", "driver", "vbios"]
+    if start["backend"] != "cpu":  # how much of a machine a process may use can change
+        keys += ["compute_units", "memory_bytes"]
     return {
         "Python": start["python"],
         "PyTorch": start["torch"],
-        "kernel, processor or driver": {key: start["host"][key] for key in ("kernel", "cpu", "driver")},
+        "kernel, processor or driver": {key: start["host"][key] for key in ("kernel", "architecture", "cpu", "driver")},
         "set of devices": [{key: device.get(key) for key in keys} for device in start["devices"]],
     }
 

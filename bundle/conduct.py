@@ -36,6 +36,7 @@ def breaches(evidence: Evidence) -> Iterator[Breach]:
         yield from _places(evidence.results)
         for run in evidence.results.processes:
             yield from _device(run, evidence.results.start)
+            yield from _checks(run)
             if run["status"] in CLAIMS:
                 yield from _claim(run, evidence.results)
 
@@ -102,6 +103,21 @@ def _device(run: dict[str, Any], start: dict[str, Any]) -> Iterator[Breach]:
     clock = CLOCKS[start["backend"]].name
     if run.get("clock", clock) != clock:
         yield f"{layout.SAMPLES}: the clock of {_name(key)}", run["clock"], f"{clock}, on {start['backend']}"
+
+
+def _checks(run: dict[str, Any]) -> Iterator[Breach]:
+    """A check has passed when its error is within its tolerance, and not otherwise."""
+    for name in ("check_before", "check_after"):
+        if name not in run:
+            continue
+        check, what = run[name], f"{layout.SAMPLES}: {name} of {_name((run['case'], run['process']))}"
+        error, tolerance = check["error"], check["tolerance"]
+        if not tolerance >= 0 or not (error is None or error >= 0):
+            yield what, f"error {error}, tolerance {tolerance}", "neither below 0"
+        within = check["finite"] and error is not None and error <= tolerance
+        if check["passed"] and not within:
+            seen = f"passed with error {error}, {'finite' if check['finite'] else 'not finite'}"
+            yield what, seen, f"a finite output, off by at most {tolerance}"
 
 
 def _claim(run: dict[str, Any], results: Results) -> Iterator[Breach]:

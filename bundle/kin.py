@@ -29,6 +29,7 @@ def breaches(evidence: Evidence) -> Iterator[Breach]:
     if evidence.results:
         yield from _protocol(evidence.results)
         yield from _precision(evidence.results)
+        yield from _tolerances(evidence.results)
     for name in unknown_checks(evidence):
         yield f"{layout.REPORT}: the check {name}", "facts", "none: this kit has no such check"
 
@@ -84,6 +85,21 @@ def _flat(protocol: dict[str, Any]) -> dict[str, Any]:
 
 def _other(one: Any, other: Any) -> bool:
     return canon.dumps(one) != canon.dumps(other)
+
+
+def _tolerances(results: Results) -> Iterator[Breach]:
+    """No check of a case of the kit allowed more than the case does for its type; one's own case fixes its own."""
+    allowed = {case.name: case.module.check.__globals__.get("TOLERANCE", {}) for case in cases.built_in()}
+    described = {item["case"]: item for item in results.protocol["cases"] if "file_sha256" not in item}
+    for run in results.processes:
+        item = described.get(run["case"])
+        if item is None:
+            continue
+        most = allowed.get(run["case"].partition(".")[0], {}).get(item["dtype"], 0.0)
+        for name in ("check_before", "check_after"):
+            if name in run and not run[name]["tolerance"] <= most:
+                what = f"{layout.SAMPLES}: the tolerance in {name} of {run['case']}, process {run['process']}"
+                yield what, run[name]["tolerance"], f"at most {most}"
 
 
 def _precision(results: Results) -> Iterator[Breach]:

@@ -1,0 +1,200 @@
+"""Can the times of a run have been? Nothing lasts longer than the time in which it happened.
+
+What is held here follows from what the fields mean, so for the records of every version of the kit: `at_s` is one clock
+that only goes forward, a sample is `inner` steps that end at its `at_s`, samples of a process and processes of a run
+come one after another, and all of them between start and end. Bounds that are not exact are far from what honest runs
+show, busy machines included.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.clocks import IN_FLIGHT
+from benchmarks.statistics import median
+from bundle import layout
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bundle.conduct import Breach
+    from bundle.evidence import Evidence, Report, Results
+
+FIRST_YEAR = 2020  # a clock that says less was never set
+#: Seconds by which the dates may disagree with the monotonic clock: a run's origin lies before its date, which is
+#: written to the second, and a machine's clock may be set while a run lasts.
+DATES_S = 300.0
+#: Seconds by which two readings of one monotonic clock may disagree when they are subtracted again.
+READING_S = 1e-5
+#: Seconds, and share, by which the device's clock may disagree with the host's.
+DEVICE_S, DEVICE = 1e-4, 0.02
+#: Seconds from a deadline until a process is gone.
+KILLED_S = 15.0
+#: Fewer samples have no typical distance.
+FEW = 10
+#: Least share of the time between two samples that is theirs: what the host does in between is small, but where it
+#: hides its launches behind a delay.
+BUSY, BUSY_DELAYED = 0.25, 0.05
+#: How often over or under the warm-up's steps may fill its seconds, at the speed of the samples: clocks rise and fall.
+WARM_UP, WARM_UP_DELAYED = 20.0, 100.0
+
+
+def moment(text: str) -> datetime | None:
+    """Return the time that an RFC 3339 text says; None where there is no such day, or nobody can have measured then."""
+    try:
+        found = datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
+    except ValueError:
+        return None
+    return found if found.year >= FIRST_YEAR else None
+
+
+def breaches(evidence: Evidence) -> Iterator[Breach]:
+    """Yield the times that cannot have been."""
+    if evidence.report:
+        yield from _report(evidence.report)
+    if evidence.results:
+        yield from _dates(layout.SAMPLES, evidence.results)
+        yield from _in_turn(evidence.results)
+        for run in evidence.results.processes:
+            key = (run["case"], run["process"])
+            series, times = evidence.results.samples.get(key, ()), evidence.results.times.get(key, ())
+            what = f"{layout.SAMPLES}: {{}} of {key[0]}, process {key[1]}"
+            for name, seen, expected in _process(run, series, times, evidence.results.protocol):
+                yield what.format(name), seen, expected
+
+
+def _dates(path: str, stream: Report | Results) -> Iterator[Breach]:
+    start, end = stream.start["started_at"], stream.end["finished_at"]
+    for name, text in (("started_at", start), ("finished_at", end)):
+        if moment(text) is None:
+            yield f"{path}: {name}", text, f"a date from {FIRST_YEAR} on"
+    if _lasted(stream) < 0:
+        yield f"{path}: finished_at", end, f"not before {start}, when it began"
+
+
+def _lasted(stream: Report | Results) -> float:
+    """Return the seconds from start to end; 0 where a date is none."""
+    start, end = moment(stream.start["started_at"]), moment(stream.end["finished_at"])
+    return (end - start).total_seconds() if start and end else 0.0
+
+
+def _report(report: Report) -> Iterator[Breach]:
+    yield from _dates(layout.REPORT, report)
+    took, lasted = sum(record["seconds"] for record in report.facts), _lasted(report)
+    if not took <= lasted + DATES_S:
+        yield f"{layout.REPORT}: seconds of all checks", took, f"at most the {lasted:.0f} that the validation lasted"
+
+
+def _in_turn(results: Results) -> Iterator[Breach]:
+    """Each process begins when the one before has ended, and the last ends before the run does."""
+    before, name = 0.0, "the start of the run"
+    for run in sorted(results.processes, key=lambda run: float(run["order"])):
+        key = (run["case"], run["process"])
+        times = results.times.get(key)
+        if not times:
+            continue
+        began = _sampling_began(run, times) - _before_sampling(run)
+        if not began >= before - READING_S:
+            yield f"{layout.SAMPLES}: the beginning of {key[0]}, process {key[1]}", began, f"after {name}, at {before}"
+        before, name = times[-1], f"the end of {key[0]}, process {key[1]}"
+    for reading, after in pairwise([{"at_s": 0.0}, *results.telemetry]):
+        if not after["at_s"] >= reading["at_s"]:
+            yield (
+                f"{layout.SAMPLES}: a sensor reading's time",
+                after["at_s"],
+                f"after the one before, {reading['at_s']}",
+            )
+            break
+    last = max([before, *(reading["at_s"] for reading in results.telemetry)])
+    lasted = _lasted(results)
+    if not last <= lasted + DATES_S:
+        yield f"{layout.SAMPLES}: the last time", last, f"within the {lasted:.0f} s that the run lasted"
+
+
+def _sampling_began(run: dict[str, Any], times: Sequence[float]) -> float:
+    return times[-1] - run["stop"]["seconds"] if "stop" in run else times[0]
+
+
+def _before_sampling(run: dict[str, Any]) -> float:
+    """Return the seconds of what a process says it did before it sampled."""
+    return float(run.get("setup_s", 0.0) + run.get("first_call_s", 0.0) + run.get("warm_up", {}).get("seconds", 0.0))
+
+
+def _process(
+    run: dict[str, Any], series: Sequence[float], times: Sequence[float], protocol: dict[str, Any]
+) -> Iterator[Breach]:
+    """Yield what cannot be in one process: its name, what was seen, what was expected."""
+    for index, (before, after) in enumerate(pairwise(times), 1):
+        if not after > before:
+            yield f"the time of sample {index}", after, f"after the sample before it, {before}"
+            return
+    if "warm_up" in run:
+        yield from _warm_up(run["warm_up"], protocol)
+    if not series or not {"inner", "clock", "warm_up", "stop"} <= run.keys():
+        return
+    yield from _stop(run, times, protocol)
+    took, began = [run["inner"] * seconds for seconds in series], _sampling_began(run, times)
+    yield from (_by_host if run["clock"] == "host" else _by_device)(took, [began, *times])
+    yield from _speed(run, median(series), took, times)
+
+
+def _warm_up(warm_up: dict[str, Any], protocol: dict[str, Any]) -> Iterator[Breach]:
+    most = protocol.get("warm_up_max_s", 30.0)
+    least = min(protocol["warm_up_s"], most) if warm_up["steady"] else most
+    if not warm_up["seconds"] >= least:
+        yield "the seconds of the warm-up", warm_up["seconds"], f"at least the protocol's {least}"
+
+
+def _stop(run: dict[str, Any], times: Sequence[float], protocol: dict[str, Any]) -> Iterator[Breach]:
+    """Sampling lasts as long as its rule wants, where its facts say, and no longer than a process may live."""
+    stop, facts = run["stop"], run.get("facts", {})
+    least = {"precision": protocol["sampling_s"], "time": protocol["sampling_max_s"]}.get(stop["rule"], 0.0)
+    if not stop["seconds"] >= least:
+        yield f"the sampling stopped by {stop['rule']}", stop["seconds"], f"at least the protocol's {least} s"
+    said, wanted = facts.get("sampling_s"), [times[-1] - stop["seconds"], times[-1]]
+    if said is not None and not (
+        isinstance(said, list)
+        and len(said) == len(wanted)
+        and all(abs(one - other) <= READING_S for one, other in zip(said, wanted, strict=True))
+    ):
+        yield "the time of the sampling", said, f"{wanted}, by its samples and `stop`"
+    lived = _before_sampling(run) + stop["seconds"]
+    if not lived <= protocol["deadline_s"] + KILLED_S:
+        yield "the life", lived, f"at most the protocol's deadline of {protocol['deadline_s']} s"
+
+
+def _by_host(took: list[float], times: list[float]) -> Iterator[Breach]:
+    """Each sample is over before the next begins; `times` begins with that of the sampling."""
+    for index, (seconds, (before, after)) in enumerate(zip(took, pairwise(times), strict=True)):
+        if not seconds <= after - before + READING_S:
+            yield f"the inner steps of sample {index}", seconds, f"at most the {after - before} s that it had"
+            return
+
+
+def _by_device(took: list[float], times: list[float]) -> Iterator[Breach]:
+    """All that was queued after the first sample was seen to end lies between its end and the last one's.
+
+    The host sees an end late or at once, so two neighbours tell nothing.
+    """
+    seconds, had = sum(took[IN_FLIGHT:]), times[-1] - times[1]
+    if not seconds <= had * (1 + DEVICE) + DEVICE_S:
+        yield "the inner steps of its samples", seconds, f"at most the {had} s that they had"
+
+
+def _speed(run: dict[str, Any], step_s: float, took: list[float], times: Sequence[float]) -> Iterator[Breach]:
+    """The speed of the samples fills the time between them, and the warm-up, about as it should."""
+    facts = run.get("facts", {})
+    delayed = "exposed_samples" in facts or "delay" in str(facts.get("timing", ""))
+    busy = BUSY_DELAYED if delayed else BUSY
+    if len(took) >= FEW:
+        inner, apart = median(took), median([after - before for before, after in pairwise(times)])
+        if not inner >= busy * apart:
+            yield "the inner steps of a sample", inner, f"about the {apart} s from one to the next"
+    warm_up, factor = run["warm_up"], WARM_UP_DELAYED if delayed else WARM_UP
+    if not run["inner"] <= warm_up["steps"]:
+        yield "the steps of the warm-up", warm_up["steps"], f"at least one sample of {run['inner']}"
+    elif not warm_up["seconds"] / factor <= warm_up["steps"] * step_s <= warm_up["seconds"] * factor:
+        seen = f"{warm_up['steps']} steps in {warm_up['seconds']} s"
+        yield "the speed of the warm-up", seen, f"about that of its samples, {step_s} s a step"

@@ -1,0 +1,65 @@
+"""Times that cannot have been, and the like: any version of the kit would have to say the same, so K hides nothing."""
+
+import pytest
+
+from benchmarks import cases
+from bundle import layout, timing, verify
+from tests.bundle import fakes_bundle as fakes
+from tests.bundle.lies_of_time import LIES, LIES_OF_THIS_K
+from tests.bundle.test_verify import contradictions, other_sources
+
+
+@pytest.fixture(scope="module")
+def good():
+    return fakes.bundle()
+
+
+def table(lies):
+    return [pytest.param(lie, what, id=name) for name, lie, what in lies]
+
+
+@pytest.mark.parametrize(("lie", "what"), table(LIES + LIES_OF_THIS_K))
+def test_what_cannot_have_been_is_contradicted_and_named(good, lie, what):
+    files = lie(good)
+    assert files != good
+
+    verdict = verify.judge(files)
+
+    assert verdict["verdict"] == "CONTRADICTED"
+    assert any(said.startswith(what) for said in contradictions(verdict)), contradictions(verdict)
+
+
+@pytest.mark.parametrize(("lie", "what"), table(lie for lie in LIES if lie[2] != layout.SAMPLES))  # not by a schema
+def test_an_invented_k_hides_none_of_it(good, lie, what):
+    found = contradictions(verify.judge(other_sources(lie(good), old=b"", new=b"")))
+
+    assert any(said.startswith(what) for said in found), found
+
+
+@pytest.mark.parametrize("options", [{}, {"gpu": False}, {"host": True}, {"samples": 10}, {"processes": 10}])
+def test_what_an_honest_run_says_is_believed(options):
+    assert contradictions(verify.judge(fakes.bundle(**options))) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "year"),
+    [
+        ("2026-11-30T12:00:00Z", 2026),
+        ("2024-02-29T23:59:59Z", 2024),
+        ("2026-13-45T12:00:00Z", None),
+        ("2019-12-31T23:59:59Z", None),
+        ("0001-01-01T00:00:00Z", None),
+    ],
+)
+def test_a_moment_is_a_day_that_there_was(text, year):
+    found = timing.moment(text)
+
+    assert (found.year if found else None) == year
+
+
+def test_every_type_of_every_case_has_the_tolerance_of_its_check():
+    for case in cases.built_in():
+        tolerances = case.module.check.__globals__.get("TOLERANCE", {})
+        types = {item["dtype"] for item in cases.describe(case)}
+
+        assert types <= tolerances.keys() or case.name == "copy", case.name  # a copy must be the same
