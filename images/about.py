@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from images.endpoint import EngineError
+
 if TYPE_CHECKING:
     from images.endpoint import Endpoint
 
 CONTAINERD_STORE = "io.containerd.snapshotter.v1"
+NEWER = "use Docker Engine 20.10 or newer, or Podman 4 or newer"
+OLDEST_API = (1, 40)  # Docker 19.03 or Podman 3: the first with device requests
 
 
 def describe(version: dict[str, Any], info: dict[str, Any], where: Endpoint) -> dict[str, Any]:
@@ -35,3 +39,11 @@ def describe(version: dict[str, Any], info: dict[str, Any], where: Endpoint) -> 
         "runtimes": sorted(info.get("Runtimes") or {}),
         "cdi": sorted(str(device.get("ID")) for device in info.get("DiscoveredDevices") or []),
     }
+
+
+def require_new(description: dict[str, Any]) -> None:
+    """Raise EngineError for an engine whose API is older than what we ask of it."""
+    if tuple(int(part) for part in description["api"].split(".")[:2]) < OLDEST_API:
+        oldest = ".".join(map(str, OLDEST_API))
+        message = f"{description['name']} {description['version']} speaks API {description['api']}, this needs {oldest}"
+        raise EngineError(message, NEWER, code="old")

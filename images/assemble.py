@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from pins.store import Store
 
 DOCKERFILE = Path(__file__).with_name("Dockerfile")
-REPOSITORY = "rocm-repro-kit"
 PIECE_BYTES = 1 << 20
+SETTLE_S = 1.0  # what the engine had in hand when its listener hung up, it puts down within this time
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Job:
     @property
     def reference(self) -> str:
         """Name that the image gets in the engine: the lock's, with a suffix where the image is another's business."""
-        return f"{REPOSITORY}:{self.lock.name[:100]}{self.suffix if self.own else '-custom'}"
+        return f"{leftovers.REPOSITORY}:{self.lock.name[:100]}{self.suffix if self.own else '-custom'}"
 
     @property
     def builds(self) -> bool:
@@ -177,18 +178,13 @@ def _pieces(path: Path, progress: Progress) -> Iterator[bytes]:
 
 @contextmanager
 def _removed(job: Job) -> Iterator[str]:
-    """Yield a name for an image that is here only meanwhile: neither it nor its steps are there before or after.
-
-    The name keeps the image from those who prune the engine. It belongs to the folder, as the steps do.
-    """
-    name = f"{REPOSITORY}:building-{leftovers.mark(job.out)}"
-
-    def clear() -> None:
-        job.engine.remove(name, force=True)
-        leftovers.clear(job.engine, job.out)
-
-    clear()
+    """Yield a name for an image that is here only meanwhile: neither it nor its steps are there before or after."""
+    leftovers.clear(job.engine, job.out)
     try:
-        yield name
+        yield leftovers.name(job.out)
+    except (KeyboardInterrupt, SystemExit):
+        leftovers.clear(job.engine, job.out)
+        time.sleep(SETTLE_S)
+        raise
     finally:
-        clear()
+        leftovers.clear(job.engine, job.out)

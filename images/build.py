@@ -7,15 +7,15 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from images import assemble, base, compare, record, workplace
+from images import assemble, base, compare, leftovers, record, workplace
 from images.assemble import DOCKERFILE, Job, Made
 from images.plan import describe, plan, room
-from images.record import answer, exit_code, kept
+from images.record import answer, exit_code
 from pins.progress import Progress
 from schema.stream import now
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from images.engine import Engine
@@ -23,6 +23,20 @@ if TYPE_CHECKING:
     from pins.store import Store
 
 __all__ = ["DOCKERFILE", "answer", "build", "check", "describe", "exit_code", "kept", "plan"]
+
+
+def kept(
+    lock: Lock, engine: Engine, out: Path, *, tell: Callable[[str], None] = lambda _: None
+) -> dict[str, Any] | None:
+    """Return the record in `out` if it still holds, or of the committed image where the engine has that, else None.
+
+    First goes what runs and builds left that were killed: a folder of a build in `out` is the sign of one.
+    """
+    engine.sweep()
+    if workplace.left(out):
+        with workplace.held(out, tell):
+            leftovers.clear(engine, out)
+    return record.kept(lock, engine, out, tell=tell) or record.adopted(lock, engine, out, tell=tell)
 
 
 def build(
@@ -44,8 +58,7 @@ def build(
     """
     job = Job(lock, engine, store, out, dockerfile, Progress("build", shown=progress), suffix)
     with workplace.held(out, job.say.note):
-        found = kept(lock, engine, out, tell=job.say.note) if job.own and not force else None
-        if found:
+        if found := record.kept(lock, engine, out, tell=job.say.note) if job.own and not force else None:
             return found
         with workplace.temporary(out) as folder:
             image, _ = _make(job, folder)
@@ -62,7 +75,7 @@ def check(
     """
     job = Job(lock, engine, store, out, dockerfile, Progress("build", shown=progress))
     with workplace.held(out, job.say.note), workplace.temporary(out) as folder:
-        image, first = (kept(lock, engine, out, tell=job.say.note) if job.own else None), None
+        image, first = (record.kept(lock, engine, out, tell=job.say.note) if job.own else None), None
         if not image:
             image, first = _make(job, folder)
         if not job.builds:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import re
 import signal
-import threading
 import time
 from collections import deque
 from contextlib import contextmanager, suppress
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from images.access import ENVIRONMENT
 from images.endpoint import EngineError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from images.access import Access
     from images.engine import Engine
@@ -88,7 +88,7 @@ def run(
         if on_stderr:
             on_stderr(text)
 
-    with _terminable(), _container(engine, image, argv, access, volume=bool(cargo)) as container:
+    with _container(engine, image, argv, access, volume=bool(cargo)) as container:
         began = time.monotonic()
         if cargo:
             with engine.door("put the cargo into the container"):
@@ -123,16 +123,27 @@ def _container(engine: Engine, image: str, argv: list[str], access: Access, *, v
             )["Id"]
     except EngineError as error:  # Podman looks at devices here, Docker at the start
         raise _start_failure(error) from error
+    volumes: list[str] = []
     try:
+        with engine.door("look at the container"):
+            volumes += [
+                mount["Name"] for mount in engine.api.inspect_container(container)["Mounts"] if mount.get("Name")
+            ]
         yield container
     finally:
-        _remove(engine, container)
+        _remove(engine, container, volumes)
 
 
-def _remove(engine: Engine, container: str) -> None:
-    """Remove a container and its anonymous volume. If the engine is gone, `sweep` does it another time."""
+def _remove(engine: Engine, container: str, volumes: Sequence[str] = ()) -> None:
+    """Remove a container and its anonymous volumes. If the engine is gone, `sweep` does it another time.
+
+    `volumes` go by name, too: who removes the container meanwhile with `docker rm -f` leaves them.
+    """
     with suppress(EngineError), engine.door("remove the container"):
         engine.api.remove_container(container, v=True, force=True)
+    for volume in volumes:
+        with suppress(EngineError), engine.door("remove the container's volume"):
+            engine.api.remove_volume(volume)
 
 
 @contextmanager
@@ -180,9 +191,16 @@ def _kill(engine: Engine, container: str, number: signal.Signals) -> None:
 def _ended(engine: Engine, container: str, argv: list[str], said: str) -> int:
     """Return the exit code; OutOfMemoryError when the kernel killed it, EngineError when it never ran."""
     command = " ".join(argv[:3])
-    with engine.door(f"learn how {command} ended", code="silent"):
-        code = int(engine.api.wait(container, timeout=WAIT_S)["StatusCode"])
-        state = engine.api.inspect_container(container)["State"]
+    try:
+        with engine.door(f"learn how {command} ended", code="silent"):
+            code = int(engine.api.wait(container, timeout=WAIT_S)["StatusCode"])
+            state = dict(engine.api.inspect_container(container)["State"])
+    except EngineError as error:
+        if error.status == HTTPStatus.NOT_FOUND:
+            message = f"somebody removed the container in which {command} ran; it said last:{said}"
+            raise EngineError(message, "run the command again", code="removed") from error
+        message = f"{error.message}; it said last:{said}"
+        raise EngineError(message, "see that the engine runs, then run the command again", code="silent") from error
     if state.get("Status") == "created":  # Podman: a failed start leaves exit code 0
         raise _start_failure(EngineError(f"cannot start {command}: {state.get('Error') or 'it never ran'}"))
     podman = engine.about()["name"] == "podman"  # which never says what killed it
@@ -205,29 +223,12 @@ def _owner() -> str:
 def sweep(engine: Engine) -> int:
     """Remove containers whose kit process is gone (killed with SIGKILL, power cut); return how many."""
     place, _, _ = _owner().rpartition(" ")
+    dead = []
     with engine.door("list containers"):
-        found = engine.api.containers(all=True, filters={"label": [LABEL]})
-    dead = 0
-    for item in found:
-        owner, _, pid = str((item.get("Labels") or {}).get(LABEL)).rpartition(" ")
-        if owner and owner == place and not Path("/proc", pid).exists():
-            _remove(engine, item["Id"])
-            dead += 1
-    return dead
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Let SIGTERM end the run as Ctrl-C does, so that the container is removed."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may set handlers
-        return
-
-    def stop(number: int, _frame: Any) -> None:
-        raise SystemExit(128 + number)
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+        for item in engine.api.containers(all=True, filters={"label": [LABEL]}):
+            owner, _, pid = str((item.get("Labels") or {}).get(LABEL)).rpartition(" ")
+            if owner and owner == place and not Path("/proc", pid).exists():
+                dead.append(str(item["Id"]))
+    for container in dead:
+        _remove(engine, container)
+    return len(dead)

@@ -109,7 +109,7 @@ def _engine(engine: Engine | KitError, system: Mapping[str, Any]) -> dict[str, A
         return finding("engine.reachable", "pass", seen)
     code = engine.code if isinstance(engine, EngineError) else ""
     remedy = engine.hint
-    if code == "absent" and "context" not in engine.message:
+    if code == "absent":
         remedy = INSTALL.get(system["family"] or "", remedy)
     elif code == "silent" and "not running" in engine.message:
         remedy = "sudo systemctl start docker" if system["systemd"] else "sudo dockerd > /tmp/dockerd.log 2>&1 &"

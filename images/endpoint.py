@@ -1,4 +1,4 @@
-"""Find the container engine's address: DOCKER_HOST, a docker context, or a socket that is there.
+"""Find the container engine's address: DOCKER_HOST, a docker context, or a socket that is there; say why it is no use.
 
 The order is the docker client's own; after it come the sockets of rootless Docker, Docker Desktop and Podman, so that
 a machine with only one of them needs no setting.
@@ -9,11 +9,13 @@ from __future__ import annotations
 import errno
 import grp
 import hashlib
+import importlib.util
 import json
 import socket
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from images.hostfiles import exists
 from schema.errors import KitError
@@ -25,8 +27,16 @@ DEFAULT_SOCKET = Path("/var/run/docker.sock")
 INSTALL = "install and start one, e.g. `./kit --setup doctor` as root on Debian or Ubuntu"
 
 
+#: How the SDK, and we, meet an answer that is not an engine's.
+NONSENSE = (TypeError, ValueError, LookupError, AttributeError)
+MAX_WORDS = 2000  # of a refusal: what is no engine may answer with a page
+
+
 class EngineError(KitError):
-    """The engine could not be used; `code` says how: `absent`, `denied`, `silent`, `old`, `sdk`, `refused` ..."""
+    """The engine could not be used; `code` says how: `absent`, `denied`, `silent`, `old`, `sdk`, `refused` ...
+
+    `chosen`: it cannot be reached, and a setting of the user's means it, so that no other will do.
+    """
 
     def __init__(self, message: str, hint: str = "", *, code: str = "refused", status: int | None = None) -> None:
         super().__init__(message, hint)
@@ -36,10 +46,14 @@ class EngineError(KitError):
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An engine's address, where we learnt it, and a context's TLS files (`ca`, `cert`, `key`) where it has some."""
+    """An engine's address, where we learnt it, and a context's TLS files (`ca`, `cert`, `key`) where it has some.
+
+    `undo` is what frees a person from the setting that chose it; empty where none did.
+    """
 
     url: str
     source: str
+    undo: str = ""
     tls: Mapping[str, str] | None = None
     verify: bool = True
 
@@ -51,18 +65,25 @@ class Endpoint:
     @property
     def remote(self) -> bool:
         """Whether the engine may run on another machine, whose devices cannot be judged from here."""
-        return self.socket is None and not self.url.startswith("npipe:")
+        return self.socket is None
 
 
 def find(environ: Mapping[str, str], root: Path = Path("/")) -> Endpoint:
     """Return the address to use; KitError for a context that is named but not defined. `root` is for tests."""
     if environ.get("DOCKER_HOST"):
-        return Endpoint(_with_scheme(environ["DOCKER_HOST"]), "DOCKER_HOST")
+        return Endpoint(_with_scheme(environ["DOCKER_HOST"]), "DOCKER_HOST", "unset DOCKER_HOST")
+    folder = Path(environ.get("DOCKER_CONFIG") or Path(environ.get("HOME") or "/") / ".docker")
+    if environ.get("DOCKER_CONTEXT", "default") not in {"", "default"}:
+        return _from_context(environ["DOCKER_CONTEXT"], folder, "unset DOCKER_CONTEXT")
+    context = not environ.get("DOCKER_CONTEXT") and _read(folder / "config.json").get("currentContext")
+    if context and context != "default":
+        return _from_context(str(context), folder, "docker context use default")
+    return _default(environ, root)
+
+
+def _default(environ: Mapping[str, str], root: Path) -> Endpoint:
+    """Return the first socket that is there, of those at which engines listen unless told otherwise."""
     home = Path(environ.get("HOME") or "/")
-    folder = Path(environ.get("DOCKER_CONFIG") or home / ".docker")
-    context = environ.get("DOCKER_CONTEXT") or _read(folder / "config.json").get("currentContext") or "default"
-    if context != "default":
-        return _from_context(str(context), folder)
     runtime = Path(environ.get("XDG_RUNTIME_DIR") or "/nonexistent")
     known = (
         (DEFAULT_SOCKET, "the default socket"),
@@ -81,6 +102,7 @@ def find(environ: Mapping[str, str], root: Path = Path("/")) -> Endpoint:
 
 def reach(where: Endpoint, timeout_s: float = 5) -> None:
     """Raise EngineError, with the one remedy, unless something listens on the socket. Remote engines are not tried."""
+    _usable(where)
     path = where.socket
     if path is None:
         return
@@ -90,6 +112,66 @@ def reach(where: Endpoint, timeout_s: float = 5) -> None:
             probe.connect(str(path))
         except OSError as error:
             raise _unreachable(path, where.source, error) from error
+
+
+def advised(error: EngineError, where: Endpoint, environ: Mapping[str, str], root: Path = Path("/")) -> EngineError:
+    """Return the error with the remedy that helps where a setting chose an engine that cannot be reached."""
+    if not where.undo or error.code not in {"absent", "silent"}:
+        return error
+    hint = f"point {where.source} at an engine that runs (unix:///PATH or tcp://HOST:PORT), or `{where.undo}`"
+    other = _default(environ, root)
+    try:
+        reach(other)
+    except EngineError:
+        pass
+    else:
+        hint = f"`{where.undo}`: an engine listens on {other.socket}, and {where.source} hides it"
+    return EngineError(error.message, hint, code="chosen", status=error.status)
+
+
+def refusal(what: str, error: BaseException, hint: str, code: str) -> EngineError:
+    """Return what to raise where an engine refused, could not be reached, or answered as none does."""
+    if isinstance(error, (ConnectionError, TimeoutError)):
+        words = "the engine hung up"
+    elif isinstance(error, NONSENSE) and not isinstance(error, OSError):
+        words = f"this is not how a container engine answers ({type(error).__name__}: {error})"
+    else:
+        words = _innermost(error).strip()[:MAX_WORDS]
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    return EngineError(f"cannot {what}: {words}", hint or remedy(words), code=code, status=status)
+
+
+def _innermost(error: BaseException) -> str:
+    """Return the engine's own words, else those of the first cause: the outer layers only repeat it."""
+    while not (explanation := getattr(error, "explanation", None)) and (cause := error.__cause__ or error.__context__):
+        error = cause
+    if explanation:
+        return str(explanation)
+    return str(error.args[-1]) if isinstance(error, OSError) and error.args else str(error)
+
+
+def remedy(words: str, otherwise: str = "./kit doctor") -> str:
+    """Return the next step after an engine refused, by the words in which it did."""
+    full = "no space left on device" in words.lower()
+    return "make room on the engine's disk: `docker system df` shows what takes it" if full else otherwise
+
+
+def _usable(where: Endpoint) -> None:
+    """Raise EngineError for an address at which no engine can be: nothing but its form is looked at."""
+    scheme, _, rest = where.url.partition("://")
+    try:
+        parts = urlsplit(where.url)
+        host, port = parts.hostname, parts.port
+    except ValueError:  # brackets that do not close, a port that is no number
+        host, port = None, None
+    if (scheme == "unix" and rest.strip("/")) or (scheme in {"tcp", "http", "https"} and host and port):
+        return
+    if scheme != "ssh" or not host:
+        raise EngineError(f"{where.source} is no engine's address: {where.url[:200]!r}", code="absent")
+    if not importlib.util.find_spec("paramiko"):
+        place = parts.netloc
+        hint = f"ssh -fNT -L /tmp/engine.sock:{DEFAULT_SOCKET} {place}, then DOCKER_HOST=unix:///tmp/engine.sock"
+        raise EngineError(f"ssh:// needs the Python package paramiko ({where.source})", hint, code="chosen")
 
 
 def _unreachable(path: Path, source: str, error: OSError) -> EngineError:
@@ -119,20 +201,23 @@ def _with_scheme(url: str) -> str:
     return f"unix://{url}" if url.startswith("/") else url
 
 
-def _from_context(name: str, folder: Path) -> Endpoint:
+def _from_context(name: str, folder: Path, undo: str) -> Endpoint:
     """Read a docker context: its folder is named by the SHA-256 of its name."""
     key = hashlib.sha256(name.encode()).hexdigest()
     meta = _read(folder / "contexts/meta" / key / "meta.json")
-    endpoint = (meta.get("Endpoints") or {}).get("docker") or {}
-    if not endpoint.get("Host"):
+    endpoints = meta.get("Endpoints")
+    endpoint = endpoints.get("docker") if isinstance(endpoints, dict) else None
+    if not (isinstance(endpoint, dict) and endpoint.get("Host")):
         raise EngineError(
             f"docker context {name!r} is not defined in {folder}",
-            "choose another: `docker context ls`, `docker context use default`",
-            code="absent",
+            f"choose another of `docker context ls`, or `{undo}`",
+            code="chosen",
         )
     files = {kind: folder / "contexts/tls" / key / "docker" / f"{kind}.pem" for kind in ("ca", "cert", "key")}
     tls = {kind: str(path) for kind, path in files.items() if exists(path)}
-    return Endpoint(endpoint["Host"], f"docker context {name}", tls or None, not endpoint.get("SkipTLSVerify"))
+    return Endpoint(
+        str(endpoint["Host"]), f"docker context {name}", undo, tls or None, not endpoint.get("SkipTLSVerify")
+    )
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -7,18 +7,18 @@ Podman's compatible socket are used alike; what differs between them is said in 
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from images import about, containers, endpoint, streams
-from images.endpoint import Endpoint, EngineError
+from images.endpoint import EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from images.access import Access
+    from images.endpoint import Endpoint
 
-OLDEST_API = (1, 40)  # Docker 19.03 or Podman 3: the first with device requests
 CHUNK_BYTES = 4 << 20
 PATIENCE_S = 120  # an engine that is busy loading gigabytes answers a question only after a while
 
@@ -50,16 +50,16 @@ class Engine:
         try:
             with door(f"look at image {reference}"):
                 found = self.api.inspect_image(reference)
+                return {
+                    "id": found["Id"],
+                    "diff_ids": list(found["RootFS"].get("Layers") or []),
+                    "size": found["Size"],
+                    "tags": list(found.get("RepoTags") or []),
+                }
         except EngineError as error:
             if error.status == 404:
                 return None
             raise
-        return {
-            "id": found["Id"],
-            "diff_ids": list(found["RootFS"].get("Layers") or []),
-            "size": found["Size"],
-            "tags": list(found.get("RepoTags") or []),
-        }
 
     def require(self, reference: str) -> dict[str, Any]:
         """Return `image(reference)`; EngineError when it is absent."""
@@ -84,7 +84,7 @@ class Engine:
         """
         if base:
             self.require(base)
-        with door("build the image"):
+        with door("build the image"), streams.hung_up(self.slow):
             answer = self.slow.build(
                 fileobj=context,
                 custom_context=True,
@@ -101,7 +101,7 @@ class Engine:
 
     def save(self, reference: str) -> Iterator[bytes]:
         """Yield the image's archive in pieces."""
-        with door(f"save image {reference}"):
+        with door(f"save image {reference}"), streams.hung_up(self.slow):
             yield from self.slow.get_image(reference, chunk_size=CHUNK_BYTES)
 
     def load(self, archive: Iterator[bytes], reference: str) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class Engine:
         A failure comes inside a successful answer, and the containerd store keeps a tag whose layers did not unpack:
         the stream is read to its end, then the image is looked at.
         """
-        with door("load the image"):
+        with door("load the image"), streams.hung_up(self.slow):
             streams.loaded(self.slow.load_image(archive))
         return self.require(reference)
 
@@ -122,7 +122,7 @@ class Engine:
         if "@sha256:" not in reference:
             raise EngineError(f"{reference} is not a digest: tags move", "pull repo@sha256:...")
         try:
-            with door(f"pull {reference}"):
+            with door(f"pull {reference}"), streams.hung_up(self.slow):
                 answer = self.slow.pull(reference, stream=True, decode=True, platform="linux/amd64")
                 streams.pulled(answer, on_progress)
         except EngineError as error:
@@ -145,10 +145,20 @@ class Engine:
         return True
 
     def prune(self, label: str, *, until: str = "") -> None:
-        """Remove the nameless images that carry `label`; with `until` (a duration such as `6h`), only older ones."""
-        older = {"until": [until]} if until else {}
+        """Remove the containers, running or not, and the nameless images that carry `label`.
+
+        With `until` (a duration such as `6h`) instead the images that are older, whether they have a name or not.
+        """
+        chosen = {"dangling": ["false"], "until": [until]} if until else {"dangling": ["true"]}
         with door("remove what a build left behind"):
-            self.slow.prune_images(filters={"dangling": ["true"], "label": [label], **older})
+            for item in [] if until else self.slow.containers(all=True, filters={"label": [label]}):
+                with suppress(EngineError), door("remove a step's container"):  # the engine may be at it, too
+                    self.slow.remove_container(item["Id"], v=True, force=True)
+            self.slow.prune_images(filters={"label": [label], **chosen})
+
+    def sweep(self) -> int:
+        """Remove the containers of runs whose kit was killed; return how many there were."""
+        return containers.sweep(self)
 
     def run(
         self,
@@ -170,10 +180,17 @@ class Engine:
         )
 
 
-def connect(environ: Mapping[str, str] = os.environ, *, timeout_s: float = 10) -> Engine:
+def connect(environ: Mapping[str, str] = os.environ, *, timeout_s: int = 10) -> Engine:
     """Return the engine that this environment means; EngineError with one remedy when there is none to use."""
     where = endpoint.find(environ)
-    endpoint.reach(where)
+    try:
+        endpoint.reach(where)
+        return _opened(where, environ, timeout_s)
+    except EngineError as error:
+        raise endpoint.advised(error, where, environ) from error
+
+
+def _opened(where: Endpoint, environ: Mapping[str, str], timeout_s: int) -> Engine:
     try:
         import docker
         from docker.utils import kwargs_from_env
@@ -183,23 +200,20 @@ def connect(environ: Mapping[str, str] = os.environ, *, timeout_s: float = 10) -
     hint = "start it, or point DOCKER_HOST or `docker context use` at one that runs"
     opened: list[Any] = []
     try:
-        with door(f"reach the engine at {where.url} ({where.source})", hint, code="silent"):
+        with door(f"use the engine at {where.url[:200]} ({where.source})", hint, code="silent"):
             settings: dict[str, Any] = {"base_url": where.url, "use_ssh_client": where.url.startswith("ssh://")}
             if where.source == "DOCKER_HOST":
                 settings |= kwargs_from_env(environment=cast("dict[str, str]", dict(environ)))
             elif where.tls:
-                settings["tls"] = _tls(where)
-            opened.append(docker.APIClient(version="auto", timeout=int(timeout_s), **settings))
+                settings["tls"] = _tls(where.tls, verify=where.verify)
+            opened.append(docker.APIClient(version="auto", timeout=timeout_s, **settings))
             description = about.describe(opened[0].version(), opened[0].info(), where)
-            _old_enough(description)
-            opened.append(docker.APIClient(version=opened[0].api_version, timeout=int(timeout_s), **settings))
-    except (EngineError, TypeError, AttributeError) as error:
+            about.require_new(description)
+            opened.append(docker.APIClient(version=opened[0].api_version, timeout=timeout_s, **settings))
+    except BaseException:
         for api in opened:
             api.close()
-        if isinstance(error, EngineError):
-            raise
-        # how docker-py and we meet an answer that is not an engine's
-        raise EngineError(f"what answers at {where.url} is not a container engine", hint, code="silent") from error
+        raise
     api, slow = opened
     api.timeout = PATIENCE_S
     slow.timeout = None  # requests' way of saying "as long as it takes"
@@ -211,40 +225,19 @@ def door(what: str, hint: str = "", *, code: str = "refused") -> Iterator[None]:
     """Turn what the SDK, requests and sockets raise into EngineError: no foreign exception passes."""
     import requests
     import urllib3
-    from docker.errors import APIError, DockerException
+    from docker.errors import DockerException, InvalidVersion
 
+    refusals = (DockerException, requests.exceptions.RequestException, urllib3.exceptions.HTTPError, OSError)
     try:
         yield
-    except APIError as error:
-        text = str(error.explanation or error).strip()
-        status = None if error.response is None else error.response.status_code
-        raise EngineError(f"cannot {what}: {text}", hint, code=code, status=status) from error
-    except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError, DockerException) as error:
-        raise EngineError(f"cannot {what}: {_innermost(error)}", hint or "./kit doctor", code=code) from error
-    except (ConnectionError, TimeoutError) as error:
-        raise EngineError(f"cannot {what}: the engine hung up", hint or "./kit doctor", code=code) from error
+    except InvalidVersion as error:
+        raise EngineError(f"cannot {what}: {error}", about.NEWER, code="old") from error
+    except (*refusals, *endpoint.NONSENSE) as error:
+        raise endpoint.refusal(what, error, hint, code) from error
 
 
-def _innermost(error: BaseException) -> str:
-    """Return the first cause in words: the outer layers only repeat each other around it."""
-    while error.__cause__ or error.__context__:
-        if explanation := getattr(error, "explanation", None):
-            return str(explanation)
-        error = cast("BaseException", error.__cause__ or error.__context__)
-    return str(error.args[-1]) if isinstance(error, OSError) and error.args else str(error)
-
-
-def _tls(where: Endpoint) -> Any:
+def _tls(files: Mapping[str, str], *, verify: bool) -> Any:
     from docker.tls import TLSConfig
 
-    files = dict(where.tls or {})
     pair = (files["cert"], files["key"]) if {"cert", "key"} <= set(files) else None
-    return TLSConfig(client_cert=pair, ca_cert=files.get("ca"), verify=where.verify)
-
-
-def _old_enough(description: dict[str, Any]) -> None:
-    version = tuple(int(part) for part in description["api"].split(".")[:2])
-    if version < OLDEST_API:
-        oldest = ".".join(map(str, OLDEST_API))
-        message = f"{description['name']} {description['version']} speaks API {description['api']}, this needs {oldest}"
-        raise EngineError(message, "use Docker Engine 20.10 or newer, or Podman 4 or newer", code="old")
+    return TLSConfig(client_cert=pair, ca_cert=files.get("ca"), verify=verify)

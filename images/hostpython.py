@@ -8,7 +8,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from images import output
-from images.running import AGAIN, DOCUMENTS, LAST_LINES, Intake, nobody
+from images.running import AGAIN, DOCUMENTS, LAST_LINES, Intake, ended, nobody
 from pins import process
 from schema import sources
 from schema.errors import KitError
@@ -57,5 +57,5 @@ def stream(
         last = "".join(f"\n  {line}" for line in tail) or " nothing"
         if late:
             raise KitError(f"{module} was killed at its deadline of {deadline_s:g} s; it said last:{last}", AGAIN)
-        intake.finish(f"{module} ended with exit code {running.wait()} and no `end`; it said last:{last}")
+        intake.finish(f"{module} {ended(running.wait())} and no `end`; it said last:{last}")
     return intake.records

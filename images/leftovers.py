@@ -1,7 +1,7 @@
 """Forget no image that a build made on its way: one that breaks off leaves its steps in the engine.
 
-Each step carries a label, so that they are found again even when the build was killed. The label is no part of the
-image: `canonical` leaves it out.
+What it makes has a name, and each step a label, so that they are found again even when the build was killed. The label
+is no part of the image: `canonical` leaves it out.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from images.engine import Engine
 
+REPOSITORY = "rocm-repro-kit"
 LONG_OVER = "6h"  # no build takes that long
 
 
@@ -35,12 +36,18 @@ def label(out: Path) -> str:
     return f"{STEP_LABEL}={mark(out)}"
 
 
+def name(out: Path) -> str:
+    """Return the name that what a build for `out` makes has meanwhile: it keeps off those who prune the engine."""
+    return f"{REPOSITORY}:building-{mark(out)}"
+
+
 def clear(engine: Engine, out: Path) -> None:
-    """Remove the nameless images of builds for `out`, and of builds for any folder that are long over.
+    """Remove what builds for `out` made, and builds for any folder that are long over.
 
     A step that is in flight when its build is broken off goes before the next build. So do all of them where somebody
     else is pruning: an engine prunes one at a time.
     """
+    engine.remove(name(out), force=True)
     try:
         engine.prune(label(out))
         engine.prune(STEP_LABEL, until=LONG_OVER)

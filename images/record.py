@@ -46,6 +46,28 @@ def kept(
     return image
 
 
+def adopted(
+    lock: Lock, engine: Engine, out: Path, *, pins: Path = PINS, tell: Callable[[str], None] = lambda _: None
+) -> dict[str, Any] | None:
+    """Return the committed record as that of `out`, where the engine has that very image, else None.
+
+    An image is what its digests say, whoever built it. Engine, times and outcome of a second build in the record are
+    those of the build that was committed: no other is claimed.
+    """
+    known = committed(lock, pins)
+    if not known:
+        return None
+    ids = {known["image_id"], known["manifest_digest"]}
+    found = engine.image(known["image_id"]) or engine.image(known["manifest_digest"])
+    if not found or found["id"] not in ids or found["diff_ids"] != known["diff_ids"] or not found["tags"]:
+        return None
+    reference = known["reference"] if known["reference"] in found["tags"] else found["tags"][0]
+    image = known | {"engine_id": found["id"], "reference": reference}
+    write(image, out / NAME)
+    tell(f"the engine has the very image committed in {lock.name}.image.json: nothing is built")
+    return image
+
+
 def committed(lock: Lock, pins: Path = PINS) -> dict[str, Any] | None:
     """Return the record committed beside the lock, where it is of this very lock.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections import deque
 from contextlib import ExitStack, contextmanager
 from typing import IO, TYPE_CHECKING, Any, final
@@ -80,8 +81,18 @@ def stream(
             on_stderr=said,
         )
         last = "".join(f"\n  {line}" for line in tail) or " nothing"
-        intake.finish(f"{module} ended with exit code {code} and no `end`; it said last:{last}")
+        intake.finish(f"{module} {ended(code)} and no `end`; it said last:{last}")
     return intake.records
+
+
+def ended(code: int) -> str:
+    """Say how a process ended: engines and shells add 128 to the number of a signal, Python makes it negative."""
+    try:
+        name = signal.Signals(-code if code < 0 else code - 128).name
+    except ValueError:
+        return f"ended with exit code {code}"
+    who = ": somebody killed it, or the kernel for want of memory" if name == "SIGKILL" else ""
+    return f"ended with exit code {code} ({name}{who})"
 
 
 def context_of(image: Mapping[str, Any], lock: Lock, backend: str) -> dict[str, Any]:

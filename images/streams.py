@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from images.endpoint import EngineError
+from images.endpoint import EngineError, remedy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 LAST_LINES = 15
+AGAIN = "build it again: ./kit build"
+
+
+@contextmanager
+def hung_up(session: Any) -> Iterator[None]:
+    """Close the answers to what a session (of requests) asks meanwhile: an engine works on for who seems to listen."""
+    answers: list[Any] = []
+
+    def remember(answer: Any, *_args: Any, **_more: Any) -> None:
+        answers.append(answer)
+
+    session.hooks["response"].append(remember)
+    try:
+        yield
+    finally:
+        session.hooks["response"].remove(remember)
+        for answer in answers:
+            answer.close()
 
 
 def built(answer: Iterable[dict[str, Any]], on_log: Callable[[str], None] | None = None) -> str:
@@ -30,11 +49,12 @@ def built(answer: Iterable[dict[str, Any]], on_log: Callable[[str], None] | None
             said = _error(item)
             last = "\n".join(line for line in [*log, unfinished] if line.strip())
             raise EngineError(
-                f"the build failed: {said}\nlast lines of its log:\n{last}", "mend that step, build again"
+                f"the build failed: {said}\nlast lines of its log:\n{last}",
+                remedy(said, "mend that step, build again"),
             )
         image = (item.get("aux") or {}).get("ID", image)
     if not image:
-        raise EngineError("the build ended without an image", "\n".join(log))
+        raise EngineError("\n".join(["the build ended without an image; last lines of its log:", *log]), AGAIN)
     return image
 
 
@@ -44,11 +64,12 @@ def loaded(answer: Iterable[dict[str, Any]]) -> None:
     for item in answer:
         if "error" in item or "errorDetail" in item:
             deque(answer, maxlen=0)
-            raise EngineError(f"the engine could not load the image: {_error(item)}", "build it again: ./kit build")
+            said = _error(item)
+            raise EngineError(f"the engine could not load the image: {said}", remedy(said, AGAIN))
         text += str(item.get("stream", ""))
     if "error unpacking" in text.lower():  # the containerd store goes on to say that it loaded the image
         said = next(line for line in text.splitlines() if "error unpacking" in line.lower())
-        raise EngineError(f"the engine could not load the image: {said}", "build it again: ./kit build")
+        raise EngineError(f"the engine could not load the image: {said}", remedy(said, AGAIN))
 
 
 def pulled(answer: Iterable[dict[str, Any]], on_progress: Callable[[int, int], None] | None = None) -> None:
@@ -57,7 +78,8 @@ def pulled(answer: Iterable[dict[str, Any]], on_progress: Callable[[int, int], N
     for item in answer:
         if "error" in item or "errorDetail" in item:
             deque(answer, maxlen=0)
-            raise EngineError(f"the pull failed: {_error(item)}")
+            said = _error(item)
+            raise EngineError(f"the pull failed: {said}", remedy(said))
         detail = item.get("progressDetail") or {}
         if item.get("status") == "Downloading" and detail.get("total"):
             layers[item["id"]] = (detail["current"], detail["total"])

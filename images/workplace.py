@@ -26,11 +26,16 @@ def held(out: Path, tell: Callable[[str], None]) -> Iterator[None]:
     try:
         out.mkdir(parents=True, exist_ok=True)
         with alone(out / ".lock", on_wait=lambda: tell(f"waiting for another build in {out}")):
-            for stale in out.glob(PREFIX + "*"):
+            for stale in left(out):
                 shutil.rmtree(stale) if stale.is_dir() else stale.unlink()
             yield
     except OSError as error:
         raise KitError(f"cannot work in {out}: {error}", "make room there, or set KIT_OUT=DIR") from error
+
+
+def left(out: Path) -> list[Path]:
+    """Return what is half made in `out`: by who holds it now, else by one that was killed."""
+    return list(out.glob(PREFIX + "*"))
 
 
 @contextmanager

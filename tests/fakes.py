@@ -48,6 +48,7 @@ class FakeEngine:
         self.images = dict(images or {})
         self.ran = []
         self.pruned = []
+        self.swept = 0
 
     def close(self):
         pass
@@ -89,6 +90,10 @@ class FakeEngine:
 
     def prune(self, label, *, until=""):
         self.pruned.append((label, until))
+
+    def sweep(self):
+        self.swept += 1
+        return 0
 
     def run(self, image, cargo, argv, access, *, deadline_s, on_line, on_stderr=None):
         files = unpack(cargo)

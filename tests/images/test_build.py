@@ -1,7 +1,12 @@
 import json
 import os
+import signal
+import subprocess
+import sys
 import tarfile
+import time
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 
@@ -9,13 +14,14 @@ from images import assemble, leftovers, record
 from images import build as builder
 from images.endpoint import EngineError
 from pins.fetch import fetch
-from pins.lock import PINS, from_document, load
+from pins.lock import PINS, from_document, load, write
 from pins.progress import Progress
 from pins.store import Store
 from schema import documents
 from schema.errors import KitError
 from tests.images.fakes_archives import EPOCH, BuildingEngine, Item, deb, folder, image, sha256, tar
 
+ROOT = Path(__file__).parents[2]
 DEB = deb([folder("./"), Item("./file", b"x")])
 DIGEST = "sha256:" + "ab" * 32
 BASE_IMAGE = {"id": "sha256:" + "cd" * 32, "diff_ids": ["sha256:" + "ef" * 32], "size": 5, "tags": []}
@@ -310,7 +316,7 @@ def test_a_build_that_ends_early_leaves_nothing_and_the_next_succeeds(store, out
     assert left_in(out) == [".lock"]
     assert engine.images == {}
     label = leftovers.label(out)
-    assert [name for name, _ in engine.pruned].count(label) == 2, "steps of this folder, before and after"
+    assert [name for name, _ in engine.pruned].count(label) >= 2, "steps of this folder, before and after"
 
     assert builder.build(LOCK, engine, store, out=out, progress=False)["name"] == "small"
 
@@ -447,3 +453,124 @@ def test_a_build_that_fails_leaves_no_step_in_the_engine(engine, minimal, tmp_pa
     label = leftovers.label(tmp_path / "out")
     assert engine.api.images(all=True, filters={"label": label}) == []
     assert left_in(tmp_path / "out") == [".lock"]
+
+
+BUILDING = """
+import signal, sys
+from pathlib import Path
+from images import build as builder, engine as engines
+from pins.lock import load
+from pins.store import Store
+for number in (signal.SIGTERM, signal.SIGHUP):  # as ./kit does
+    signal.signal(number, lambda number, _frame: sys.exit(128 + number))
+folder = Path(sys.argv[1])
+lock, store = load(folder / "small.lock.yaml"), Store(folder / "cache")
+builder.build(lock, engines.connect(), store, out=folder / "out", dockerfile=folder / "Dockerfile", progress=False)
+"""
+
+
+@pytest.fixture
+def busy(tmp_path, busybox_file):
+    """A lock of one package, which is busybox, and a recipe whose second step takes a minute."""
+    data = deb([folder("./"), folder("./bin"), Item("./bin/busybox", busybox_file.read_bytes(), mode=0o755)])
+    entry = LOCK.debs[0] | {"sha256": sha256(data), "size": len(data)}
+    store = Store(tmp_path / "cache")
+    store.part(sha256(data)).write_bytes(data)
+    store.keep(sha256(data))
+    write(document(debs=[entry]), tmp_path / "small.lock.yaml")
+    (tmp_path / "Dockerfile").write_text('FROM scratch\nADD first.tar /\nRUN ["/bin/busybox", "sleep", "60"]\n')
+    return tmp_path
+
+
+def left_in_engine(engine, out):
+    """Return the containers and the images that a build for `out` has in the engine."""
+    wanted = {"label": leftovers.label(out)}
+    return engine.api.containers(all=True, filters=wanted), engine.api.images(all=True, filters=wanted)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
+def test_a_build_that_is_ended_by_a_signal_leaves_nothing_or_the_next_command_clears_it(engine, busy, number):
+    out = busy / "out"
+    with subprocess.Popen([sys.executable, "-c", BUILDING, busy], cwd=ROOT, stderr=subprocess.DEVNULL) as kit:
+        deadline = time.monotonic() + 60
+        while not any("sleep" in item["Command"] for item in left_in_engine(engine, out)[0]):
+            assert time.monotonic() < deadline, "the step never began"
+            time.sleep(0.1)
+        kit.send_signal(number)
+        kit.wait(60)
+    killed = number == signal.SIGKILL
+    assert (left_in(out) == [".lock"]) is not killed
+    if killed:
+        assert builder.kept(LOCK, engine, out) is None
+
+    assert left_in(out) == [".lock"]
+    assert left_in_engine(engine, out) == ([], [])
+
+
+# The committed image --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def committed(store, tmp_path):
+    """An engine in which somebody built the image, and its record, committed beside the lock; `out` knows neither."""
+    engine = engine_with(tmp_path, saved(), saved())
+    made = builder.build(LOCK, engine, store, out=tmp_path / "elsewhere", progress=False)
+    made |= {"built_at": "2026-01-01T00:00:00Z", "built_twice": {"identical": True, "differences": []}}
+    record.write(made, tmp_path / "pins" / "small.image.json")
+    return engine, made
+
+
+def adopt(engine, out, tmp_path):
+    told = []
+    return record.adopted(LOCK, engine, out, pins=tmp_path / "pins", tell=told.append), told
+
+
+def test_the_committed_image_is_adopted_where_the_engine_has_it(committed, out, tmp_path):
+    engine, made = committed
+
+    found, told = adopt(engine, out, tmp_path)
+
+    assert found == made == record.read(out / "image.json")
+    assert told == ["the engine has the very image committed in small.image.json: nothing is built"]
+    assert len(engine.contexts) == 1
+    assert record.answer(found, built=False)["built"] is False
+
+
+def test_a_name_and_an_id_of_this_engine_are_the_record_s(committed, out, tmp_path):
+    engine, made = committed
+    found = engine.images.pop("rocm-repro-kit:small")
+    engine.images["theirs:x"] = found | {"tags": ["theirs:x"], "id": made["manifest_digest"]}
+
+    adopted, _ = adopt(engine, out, tmp_path)
+
+    assert (adopted["reference"], adopted["engine_id"]) == ("theirs:x", made["manifest_digest"])
+    assert {key: adopted[key] for key in record.IDENTITY} == {key: made[key] for key in record.IDENTITY}
+
+
+@pytest.mark.parametrize("fault", ["no image", "other layers", "no name", "another lock", "nothing committed"])
+def test_nothing_else_is_adopted(committed, out, tmp_path, fault):
+    engine, made = committed
+    path = tmp_path / "pins" / "small.image.json"
+    if fault == "no image":
+        engine.images.clear()
+    elif fault == "other layers":
+        engine.images["rocm-repro-kit:small"] |= {"diff_ids": ["sha256:" + "0" * 64]}
+    elif fault == "no name":
+        engine.images["rocm-repro-kit:small"] |= {"tags": []}
+    elif fault == "another lock":
+        record.write(made | {"lock_sha256": "0" * 64}, path)
+    else:
+        path.unlink()
+
+    assert adopt(engine, out, tmp_path) == (None, [])
+    assert not out.exists()
+
+
+def test_a_second_build_is_compared_with_one_made_here(committed, store, out):
+    engine, _ = committed
+    engine.builds.append(saved())
+
+    builder.check(LOCK, engine, store, out=out, progress=False)
+
+    assert len(engine.contexts) == 3, "what others built is no first build"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from images import cargo, containers
+from images import cargo, containers, running
 from images import engine as engines
 from images.access import Devices, access
 from images.containers import DeadlineError, OutOfMemoryError
@@ -210,15 +210,17 @@ def test_what_happens_while_reading_removes_the_container(error, engine, busybox
 
 
 PROGRAM = """
-import sys
+import signal, sys
 from images import access, engine
+for number in (signal.SIGTERM, signal.SIGHUP):  # as ./kit does
+    signal.signal(number, lambda number, _frame: sys.exit(128 + number))
 found = engine.connect()
 found.run(sys.argv[1], b"x" and __import__("images.cargo").cargo.archive({"a": b""}), ["sh", "-c", "echo up; sleep 60"],
           access.access("cpu", found.about()), deadline_s=60, on_line=lambda line: print(line.decode(), flush=True))
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
 def test_a_killed_kit_leaves_nothing_or_the_next_run_sweeps_it(number, engine, busybox):
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM, busybox], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -246,6 +248,38 @@ def test_a_sweep_leaves_the_runs_of_living_kits_alone(engine, busybox, least):
     )
 
     assert seen == [0]
+
+
+def test_a_container_that_somebody_kills_has_the_exit_code_of_the_signal(engine, busybox, least):
+    code = engine.run(
+        busybox, b"", ["sh", "-c", "echo up; sleep 60"], least, deadline_s=60, on_line=lambda _line: kill(engine)
+    )
+
+    assert running.ended(code) == (
+        "ended with exit code 137 (SIGKILL: somebody killed it, or the kernel for want of memory)"
+    )
+
+
+def kill(engine, **more):
+    [ours] = owned_by(engine, os.getpid())
+    if more:
+        engine.api.remove_container(ours["Id"], **more)
+    else:
+        engine.api.kill(ours["Id"])
+
+
+def test_a_container_that_somebody_removes_is_missed_and_its_volume_goes_too(engine, busybox, least):
+    argv, said = ["sh", "-c", "echo up; sleep 60"], []
+
+    def remove(_line):
+        kill(engine, force=True)  # as `docker rm -f` does: the volume stays
+
+    try:
+        said.append(engine.run(busybox, cargo.archive({"a": b""}), argv, least, deadline_s=60, on_line=remove))
+    except EngineError as error:
+        said.append((error.code, "somebody removed the container in which sh -c" in error.message, bool(error.hint)))
+
+    assert said in ([137], [("removed", True, True)]), "whether its end or its removal is seen first"
 
 
 class Proxy:

@@ -332,6 +332,14 @@ def test_a_denied_engine_keeps_the_door_s_own_remedy(tmp_path):
     assert found["remedy"] == 'sudo usermod -aG docker "$USER"'
 
 
+@pytest.mark.parametrize("words", ["/x does not exist", "nothing listens on /x: the engine is not running"])
+def test_an_engine_that_a_setting_means_is_neither_installed_nor_started(words, tmp_path):
+    chosen = EngineError(words, "`unset DOCKER_HOST`: an engine listens on /y", code="chosen")
+    root = tree(tmp_path, files={"etc/os-release": "ID=debian\n", "run/systemd/system/x": ""})
+
+    assert everything(root, chosen)[0]["remedy"] == "`unset DOCKER_HOST`: an engine listens on /y"
+
+
 @pytest.mark.parametrize("kind", ["remote", "desktop", "rootless", "userns_remap"])
 def test_what_changes_the_meaning_of_a_run_is_named(kind, tmp_path):
     codes = [item["code"] for item in everything(tree(tmp_path), FakeEngine(about={kind: True}))]

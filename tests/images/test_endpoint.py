@@ -71,7 +71,7 @@ def test_docker_host_comes_before_a_context(tmp_path):
     define_context(tmp_path, "far", "ssh://a@b")
     environ = {"DOCKER_HOST": "tcp://10.0.0.1:2376", "DOCKER_CONTEXT": "far", "DOCKER_CONFIG": str(tmp_path)}
 
-    assert endpoint.find(environ) == Endpoint("tcp://10.0.0.1:2376", "DOCKER_HOST")
+    assert endpoint.find(environ) == Endpoint("tcp://10.0.0.1:2376", "DOCKER_HOST", "unset DOCKER_HOST")
 
 
 def test_docker_host_may_be_a_bare_path():
@@ -108,7 +108,6 @@ def test_a_context_that_is_not_defined_is_named(tmp_path):
     ("url", "remote"),
     [
         ("unix:///var/run/docker.sock", False),
-        ("npipe:////./pipe/docker_engine", False),
         ("ssh://a@b", True),
         ("tcp://1.2.3.4:1", True),
     ],

@@ -4,10 +4,8 @@ import builtins
 import io
 import json
 import os
-import socket
 import sys
 import tarfile
-import threading
 
 import pytest
 
@@ -168,68 +166,6 @@ def test_a_digest_that_nobody_serves_is_named(engine):
         engine.pull(reference)
 
     assert "registry" in caught.value.hint
-
-
-@pytest.fixture
-def answering(tmp_path):
-    """Start a server on a socket that gives one fixed HTTP answer to everything."""
-    stop = []
-
-    def start(body, status="200 OK"):
-        server = socket.socket(socket.AF_UNIX)
-        server.bind(str(tmp_path / "engine.sock"))
-        server.listen()
-        answer = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-        answer = f"{answer}Connection: close\r\n\r\n{body}".encode()
-
-        def serve():
-            while True:
-                try:
-                    connection, _ = server.accept()
-                except OSError:
-                    return
-                with connection:
-                    if connection.recv(65536):
-                        connection.sendall(answer)
-
-        threading.Thread(target=serve, daemon=True).start()
-        stop.append(server)
-        return {"DOCKER_HOST": f"unix://{tmp_path}/engine.sock"}
-
-    yield start
-    for server in stop:
-        server.shutdown(socket.SHUT_RDWR)
-        server.close()
-
-
-def test_an_engine_that_is_too_old_is_refused_with_its_version(answering):
-    version = {"Version": "17.06.0", "ApiVersion": "1.30", "MinAPIVersion": "1.12"}
-    with pytest.raises(EngineError, match=r"docker 17\.06\.0 speaks API 1\.30") as caught:
-        engines.connect(answering(json.dumps(version)))
-
-    assert caught.value.code == "old"
-    assert "20.10" in caught.value.hint
-
-
-@pytest.mark.parametrize("body", ["<html>hello</html>", "[]", '{"message": "no"}', '""'])
-def test_something_else_behind_the_socket_is_no_engine(body, answering):
-    with pytest.raises(EngineError) as caught:
-        engines.connect(answering(body))
-
-    assert caught.value.code == "silent"
-    assert caught.value.hint
-
-
-def test_an_engine_that_refuses_is_quoted(answering):
-    with pytest.raises(EngineError, match="the daemon is unwell"):
-        engines.connect(answering('{"message": "the daemon is unwell"}', "500 Internal Server Error"))
-
-
-def test_an_unreachable_remote_engine_is_named_with_its_source():
-    with pytest.raises(EngineError, match=r"tcp://127\.0\.0\.1:9 \(DOCKER_HOST\)") as caught:
-        engines.connect({"DOCKER_HOST": "tcp://127.0.0.1:9"}, timeout_s=2)
-
-    assert caught.value.code == "silent"
 
 
 def test_a_missing_sdk_names_the_command_that_brings_it(monkeypatch):
