@@ -100,7 +100,10 @@ def assemble(job: Job, folder: Path, *, below: dict[str, Any] | None = None) -> 
 
 
 def _packages(steps: Progress) -> Callable[[str], None]:
-    """Return what counts each package twice, unpacked and set up; the first few are installed once more with all."""
+    """Return what counts each package twice, unpacked and set up; the first few are installed once more with all.
+
+    The steps after that have no measure: they are said, so that nobody takes the last percent for a standstill.
+    """
     seen: set[str] = set()
 
     def follow(line: str) -> None:
@@ -109,6 +112,8 @@ def _packages(steps: Progress) -> Callable[[str], None]:
         if line.startswith(("Unpacking ", "Setting up ")) and step not in seen:
             seen.add(step)
             steps.advance()
+            if steps.done == steps.total:
+                steps.note("all packages are installed; what is left, byte code above all, takes about as long")
 
     return follow
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 LAST_LINES = 15
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # Docker's builder shows in red what a step says on stderr
 AGAIN = "build it again: ./kit build"
 
 
@@ -38,7 +40,7 @@ def built(answer: Iterable[dict[str, Any]], on_log: Callable[[str], None] | None
     image = ""
     unfinished = ""
     for item in answer:
-        text = unfinished + str(item.get("stream", ""))
+        text = unfinished + COLOUR.sub("", str(item.get("stream", "")))
         *lines, unfinished = text.split("\n")
         for line in lines:
             log.append(line)

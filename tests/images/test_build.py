@@ -271,6 +271,19 @@ def test_whatever_takes_long_tells_how_far_it_is(store, out, tmp_path, monkeypat
     assert (told["unpack"], told["compare"]) == (1, 3)
 
 
+def test_each_package_counts_twice_and_then_the_wait_for_byte_code_is_said(capsys):
+    log = ["Unpacking a (1) ...", "Setting up a (1) ...", "Unpacking a (1) over (1) ...", "Unpacking b:amd64 (1) ..."]
+    with Progress("dpkg", 4, unit="steps") as steps:
+        follow = assemble._packages(steps)
+        for line in [*log, "Preparing to unpack a", "Setting up a (1) ..."]:
+            follow(line)
+        assert (steps.done, capsys.readouterr().err) == (3, "")
+        follow("Setting up b:amd64 (1) ...")
+
+    assert steps.done == 4
+    assert capsys.readouterr().err.startswith("dpkg: all packages are installed; what is left")
+
+
 @pytest.mark.parametrize("make", [builder.build, builder.check])
 @pytest.mark.parametrize("more", [{}, {"environment": {"A": "1"}}], ids=["the base alone", "something added"])
 def test_a_recipe_for_a_lock_that_no_recipe_makes_is_refused(store, out, tmp_path, make, more):

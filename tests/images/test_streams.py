@@ -24,6 +24,14 @@ def test_log_lines_are_joined_across_entries():
     assert lines == ["one line", "two"]
 
 
+def test_a_line_is_the_program_s_own_without_the_builder_s_colour():
+    lines = []
+    answer = [{"stream": "\x1b[91mwarning\n\x1b[0m"}, {"stream": "Unpacking bash (5) ...\n"}, {"aux": {"ID": "x"}}]
+    streams.built(answer, lines.append)
+
+    assert lines == ["warning", "Unpacking bash (5) ..."]
+
+
 def test_a_failed_step_shows_the_end_of_its_log():
     answer = [{"stream": f"line {n}\n"} for n in range(40)]
     answer.append({"errorDetail": {"code": 2, "message": "returned a non-zero code: 2"}, "error": "same"})
