@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,8 @@ from schema import facts
 from schema.errors import KitError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pins.host import Host
     from pins.lock import Lock
 
@@ -45,9 +48,13 @@ def find(host: Host, *, rocm: str = "", channel: str = "", lock: str = "", folde
 
 
 def _best(host: Host, present: list[Lock], rocm: str, channel: str) -> Choice:
+    if channel and present and channel not in {item.channel for item in present}:
+        hint = f"{meant(channel, {item.channel for item in present})}locks present: {_listed(present)}"
+        raise KitError(f"no {channel} lock", hint)
     wanted = [item for item in present if not rocm or matches(item.rocm, rocm)]
     if not wanted:
-        raise KitError(f"no lock for ROCm {rocm}" if rocm else "no locks", f"locks present: {_listed(present)}")
+        hint = f"{meant(rocm, {item.rocm for item in present})}locks present: {_listed(present)}"
+        raise KitError(f"no lock for ROCm {rocm}" if rocm else "no locks", hint)
     channel, why = (channel, f"channel {channel} as asked") if channel else _channel(host, present, rocm=rocm)
     found = [item for item in wanted if item.channel == channel]
     if not found:
@@ -65,6 +72,12 @@ def _best(host: Host, present: list[Lock], rocm: str, channel: str) -> Choice:
 def matches(version: str, asked: str) -> bool:
     """Say whether a version is the one asked for, or a patch release of it: 7.2.4 is 7.2, and 5.10 is not 5.1."""
     return f"{version}.".startswith(f"{asked.strip().rstrip('.')}.")
+
+
+def meant(asked: str, present: Iterable[str]) -> str:
+    """Return the begin of a hint: whether the nearest of what is there was meant; empty where nothing is near."""
+    near = difflib.get_close_matches(asked.lower(), sorted(present), n=1)
+    return f"did you mean {near[0]}? " if near else ""
 
 
 def newness(lock: Lock) -> tuple[Any, ...]:
@@ -106,7 +119,7 @@ def _named(name: str, host: Host, folder: Path) -> Choice:
         path = Path(name)
     elif not there(path):
         present = [found.name.removesuffix(locks.LOCK_SUFFIX) for found in matching(folder, "*" + locks.LOCK_SUFFIX)]
-        raise KitError(f"no lock {name}", f"locks present: {', '.join(present) or 'none'}")
+        raise KitError(f"no lock {name}", f"{meant(name, present)}locks present: {', '.join(present) or 'none'}")
     lock = locks.load(path)
     warning = "" if serves(lock, host) else f"; its GPU binaries do not serve {_gpus(host)}"
     return Choice(lock, f"asked for by name{warning}")

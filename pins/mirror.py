@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from pins.paths import opened
 from pins.progress import Progress
 from pins.sources import Input, inputs
 from pins.store import CHUNK, file_sha256, replacing
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 THREADS = 4
 SUMS = "SHA256SUMS"
+LINE = re.compile(r"(?P<sum>[0-9a-f]{64}) [ *](?P<name>\S.*)")
+MAX_SUMS_BYTES = 64 << 20
 
 
 def mirror(lock: Lock, store: Store, target: Path, *, progress: bool = True) -> None:
@@ -26,7 +30,7 @@ def mirror(lock: Lock, store: Store, target: Path, *, progress: bool = True) -> 
 
     The folder has the archive's own layout, `pool/...` and `wheels/...`, and SHA256SUMS for `sha256sum --check`.
     Several locks may share one. Raises KitError when the lock builds on an image, which is no file, when
-    the store lacks an input, and when the folder cannot be written.
+    the store lacks an input, and when the folder cannot be written, is the store's own, or has sums that nobody reads.
     """
     if lock.base:
         raise KitError(
@@ -35,16 +39,18 @@ def mirror(lock: Lock, store: Store, target: Path, *, progress: bool = True) -> 
         )
     items = list({item.path: item for item in inputs(lock)}.values())
     try:
+        if target.resolve().is_relative_to(store.root.resolve()):
+            raise KitError(f"the mirror {target} would lie in the cache {store.root}", "name a folder elsewhere")
         target.mkdir(parents=True, exist_ok=True)
+        sums = _sums(target / SUMS)
         total = sum(item.size or 0 for item in items)
         with Progress("mirror", total, unit="B", shown=progress) as shown, ThreadPoolExecutor(THREADS) as pool:
             for size in pool.map(lambda item: _copy(item, store, target), items):
                 shown.advance(size)
-        _add_sums(target / SUMS, items)
+        _write_sums(target / SUMS, sums | {item.path: item.sha256 for item in items})
     except OSError as error:
-        raise KitError(
-            f"the mirror {target} cannot be written: {error.strerror}", "free space or pick a folder"
-        ) from error
+        hint = "free space, or name a folder that this user may write"
+        raise KitError(f"the mirror {target} cannot be written: {error.strerror}", hint) from error
 
 
 def _copy(item: Input, store: Store, target: Path) -> int:
@@ -65,9 +71,22 @@ def _copy(item: Input, store: Store, target: Path) -> int:
     return item.size or 0
 
 
-def _add_sums(path: Path, items: list[Input]) -> None:
-    """Write the sums of these files beside those of other locks, sorted by path."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    sums = {line[66:]: line[:64] for line in lines} | {item.path: item.sha256 for item in items}
+def _sums(path: Path) -> dict[str, str]:
+    """Return the sums that are there, of other locks' files too, by path; KitError unless all can be read."""
+    try:
+        with opened(path) as file:
+            text = file.read(MAX_SUMS_BYTES).decode("utf-8")
+        lines = [LINE.fullmatch(line) for line in text.split("\n")[:-1]]
+        if text[-1:] in {"", "\n"} and all(lines):
+            return {match["name"]: match["sum"] for match in lines if match}
+    except FileNotFoundError:
+        return {}
+    except UnicodeDecodeError:
+        pass
+    raise KitError(f"{path} is damaged", "remove it, then mirror again each lock whose files are there")
+
+
+def _write_sums(path: Path, sums: dict[str, str]) -> None:
+    """Write the sums, sorted by path."""
     with replacing(path) as part:
         part.write("".join(f"{sums[name]}  {name}\n" for name in sorted(sums, key=str.encode)).encode())

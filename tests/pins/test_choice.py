@@ -108,7 +108,32 @@ REFUSALS = {  # sentence: (host, what is asked, the message, the hint)
         "no lock for ROCm 9",
         r"locks present: 5\.2\.3 \(debian: debian-5\.2\), 5\.7 ",
     ),
-    "an unknown channel": (NONE, {"channel": "snap"}, "no snap lock", "--channel amd"),
+    "a version near to one": (
+        NONE,
+        {"rocm": "7.24"},
+        "no lock for ROCm 7.24",
+        r"^did you mean 7\.2\.4\?",
+    ),
+    "an unknown channel": (
+        NONE,
+        {"channel": "snap"},
+        "no snap lock",
+        r"^locks present: .*\(debian: .*\(amd: ",
+    ),
+    "a channel near to one": (NONE, {"channel": "Debain"}, "no Debain lock", r"^did you mean debian\? locks present: "),
+    "neither the channel nor the version": (
+        NONE,
+        {"channel": "snap", "rocm": "9"},
+        "no snap lock",
+        "locks present",
+    ),
+    "a name near to one": (
+        NONE,
+        {"lock": "AMD-7.2-newtorch"},
+        "no lock AMD",
+        r"^did you mean amd-7\.2-new-torch\? ",
+    ),
+    "an empty version is none": (NONE, {"rocm": " ", "channel": "snap"}, "no snap lock", "locks present"),
     "an unknown name lists those present": (
         NONE,
         {"lock": "nosuch"},

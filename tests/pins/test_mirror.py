@@ -1,7 +1,11 @@
+import os
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
+from pins import lock as locks
 from pins.fetch import fetch
 from pins.mirror import mirror
 from pins.sources import Sources
@@ -9,6 +13,7 @@ from pins.store import Store
 from schema.errors import KitError
 from tests.pins.fakes_archive import BASE, host_root, lock_of
 
+ROOT = Path(__file__).parents[2]
 CONTENTS = {"aa": b"a" * 3000, "bb": b"b"}
 
 
@@ -80,8 +85,108 @@ def test_an_image_is_not_mirrored_and_this_is_said(store, tmp_path, contents):
     assert not (tmp_path / "mirror").exists()
 
 
-def test_a_folder_that_cannot_be_written_is_named(store, tmp_path):
-    (tmp_path / "file").write_text("")
+KILLED = """
+import os, sys
+from pathlib import Path
+from pins.lock import load
+from pins.mirror import mirror
+from pins.store import Store
+os.fsync = lambda _file: os.kill(os.getpid(), 9)  # a file is written and has not its name yet
+mirror(load(sys.argv[1]), Store(Path(sys.argv[2])), Path(sys.argv[3]), progress=False)
+"""
 
-    with pytest.raises(KitError, match=r"the mirror .*/file/x cannot be written"):
-        mirror(lock_of(CONTENTS), store, tmp_path / "file" / "x", progress=False)
+
+def test_what_a_killed_mirror_leaves_is_gone_after_the_next_one(store, tmp_path):
+    lock, target = lock_of(CONTENTS), tmp_path / "mirror"
+    locks.write(lock.document, tmp_path / "small.lock.yaml")
+    argv = [sys.executable, "-c", KILLED, tmp_path / "small.lock.yaml", store.root, target]
+    assert subprocess.run(argv, cwd=ROOT, check=False).returncode == -9
+    assert [path.name for path in target.rglob(".*")], "something is left"
+
+    mirror(lock, store, target, progress=False)
+
+    assert sorted(path.name for path in target.rglob("*") if path.is_file()) == [
+        "SHA256SUMS",
+        "aa_1.0-1_all.deb",
+        "bb_1.0-1_all.deb",
+    ]
+
+
+SUMS = {
+    "not UTF-8": b"\xff\xfe",
+    "a line cut off": b"0" * 64 + b"  pool/x.deb",
+    "a short sum": b"0" * 63 + b"  pool/x.deb\n",
+    "a sum alone": b"0" * 64 + b"\n",
+    "a sum of nothing": b"0" * 64 + b"  \n",
+    "a page": b"<html>\n",
+    "an empty line": b"\n",
+    "bytes": bytes(range(256)),
+}
+
+
+@pytest.mark.parametrize("sums", SUMS.values(), ids=SUMS)
+def test_damaged_sums_are_said_before_anything_is_copied_and_left_as_they_are(store, tmp_path, sums):
+    target = tmp_path / "mirror"
+    target.mkdir()
+    (target / "SHA256SUMS").write_bytes(sums)
+
+    with pytest.raises(KitError, match="SHA256SUMS is damaged") as caught:
+        mirror(lock_of(CONTENTS), store, target, progress=False)
+
+    assert "remove it" in caught.value.hint
+    assert [(path.name, path.read_bytes()) for path in target.iterdir()] == [("SHA256SUMS", sums)]
+
+
+@pytest.mark.parametrize("sums", [b"", b"0" * 64 + b"  pool/other.deb\n", b"0" * 64 + b" *pool/other.deb\n"])
+def test_sums_of_others_are_kept(store, tmp_path, sums):
+    target = tmp_path / "mirror"
+    target.mkdir()
+    (target / "SHA256SUMS").write_bytes(sums)
+
+    mirror(lock_of(CONTENTS), store, target, progress=False)
+
+    assert len((target / "SHA256SUMS").read_text().splitlines()) == (3 if sums else 2)
+
+
+TARGETS = {  # sentence: (makes the target in a folder with the store and returns it, words)
+    "a file": (lambda folder, _store: touched(folder / "file"), "cannot be written: File exists"),
+    "a folder below a file": (lambda folder, _store: touched(folder / "file") / "x", "Not a directory"),
+    "the cache itself": (lambda _folder, store: store.root, "would lie in the cache"),
+    "a folder in the cache": (lambda _folder, store: store.root / "sha256/x", "would lie in the cache"),
+    "a link into the cache": (lambda folder, store: linked(folder / "link", store.root), "would lie in the cache"),
+    "a folder whose sums are a folder": (lambda folder, _store: made(folder / "m/SHA256SUMS").parent, "Is a directory"),
+    "a folder whose sums are a pipe": (lambda folder, _store: piped(folder / "m/SHA256SUMS").parent, "no regular file"),
+    "nobody's folder": (lambda _folder, _store: Path("/proc/nobody/x"), "cannot be written"),
+}
+
+
+def touched(path):
+    path.touch()
+    return path
+
+
+def made(path):
+    path.mkdir(parents=True)
+    return path
+
+
+def linked(path, to):
+    path.symlink_to(to)
+    return path
+
+
+def piped(path):
+    path.parent.mkdir()
+    os.mkfifo(path)
+    return path
+
+
+@pytest.mark.parametrize(("target", "words"), TARGETS.values(), ids=TARGETS)
+def test_where_no_mirror_can_be_is_said_with_a_remedy(store, tmp_path, target, words):
+    before = sorted(store.root.rglob("*"))
+
+    with pytest.raises(KitError, match=words) as caught:
+        mirror(lock_of(CONTENTS), store, target(tmp_path, store), progress=False)
+
+    assert caught.value.hint
+    assert sorted(store.root.rglob("*")) == before
