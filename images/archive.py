@@ -52,7 +52,9 @@ def opened(path: Path, *, skip: int = 0) -> Iterator[Saved]:
         fds.append(os.open(path, os.O_RDONLY))
         yield _Archive(fds[0], path.parent, fds).saved(skip)
     except OSError as error:
-        raise KitError(f"cannot read {path.name}: {error.strerror}") from error
+        raise KitError(f"cannot read {path.name}: {error.strerror}", "make room beside it") from error
+    except KitError as error:
+        raise KitError(error.message, error.hint or "build it again: ./kit build --force") from error
     finally:
         for fd in fds:
             os.close(fd)

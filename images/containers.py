@@ -179,7 +179,7 @@ def _start_failure(error: EngineError) -> EngineError:
             return EngineError(
                 f"{message.format(what=what)} ({error.message})", hint, code="start", status=error.status
             )
-    return EngineError(error.message, error.hint or "./kit doctor", code="start", status=error.status)
+    return EngineError(error.message, error.hint, code="start", status=error.status)
 
 
 def _kill(engine: Engine, container: str, number: signal.Signals) -> None:
@@ -202,7 +202,8 @@ def _ended(engine: Engine, container: str, argv: list[str], said: str) -> int:
         message = f"{error.message}; it said last:{said}"
         raise EngineError(message, "see that the engine runs, then run the command again", code="silent") from error
     if state.get("Status") == "created":  # Podman: a failed start leaves exit code 0
-        raise _start_failure(EngineError(f"cannot start {command}: {state.get('Error') or 'it never ran'}"))
+        message = f"cannot start {command}: {state.get('Error') or 'it never ran'}"
+        raise _start_failure(EngineError(message, "./kit doctor"))
     podman = engine.about()["name"] == "podman"  # which never says what killed it
     if code == KILLED and (state.get("OOMKilled") or podman):
         what = "was killed (exit code 137), most likely for memory" if podman else "ran out of memory and was killed"

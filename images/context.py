@@ -40,7 +40,7 @@ def dockerfile(text: str, epoch: int, environment: Mapping[str, str], label: str
 
 def _quoted(name: str, value: str) -> str:
     if "\n" in value or "\r" in value or "\0" in value:
-        raise KitError(f"the lock's environment has a line break in {name}")
+        raise KitError(f"the lock's environment has a line break in {name}", "take it out in the pin")
     return '"' + re.sub(r'(["\\$])', r"\\\1", value) + '"'
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import importlib
 import io
@@ -24,6 +25,7 @@ MAGIC = b"!<arch>\n"
 HEADER_BYTES = 60
 MAX_UNPACKED_BYTES = 1 << 30  # the packages that we unpack ourselves are a minimal system: 30 MB at most
 PIECE_BYTES = 1 << 20
+ODD = "use another lock: this package is not what it should be"
 
 
 @contextmanager
@@ -40,8 +42,10 @@ def files(path: Path, folder: Path) -> Iterator[Tar]:
             with _unpacker(name, data) as packed:
                 _unpack(packed, plain.fileno())
         except KitError as error:
-            raise KitError(f"{path.name}: {error.message}", error.hint) from error
+            raise KitError(f"{path.name}: {error.message}", error.hint or ODD) from error
         except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:  # BadGzipFile is an OSError
+            if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
+                raise  # the disk's fault, for who works in that folder to say
             raise KitError(f"{path.name} cannot be unpacked: {error}", "fetch it again") from error
         yield Tar(plain.fileno(), 0, os.fstat(plain.fileno()).st_size)
 

@@ -167,7 +167,8 @@ def _usable(where: Endpoint) -> None:
     if (scheme == "unix" and rest.strip("/")) or (scheme in {"tcp", "http", "https"} and host and port):
         return
     if scheme != "ssh" or not host:
-        raise EngineError(f"{where.source} is no engine's address: {where.url[:200]!r}", code="absent")
+        message = f"{where.source} is no engine's address: {where.url[:200]!r}"
+        raise EngineError(message, f"correct {where.source}", code="absent")
     if not importlib.util.find_spec("paramiko"):
         place = parts.netloc
         hint = f"ssh -fNT -L /tmp/engine.sock:{DEFAULT_SOCKET} {place}, then DOCKER_HOST=unix:///tmp/engine.sock"

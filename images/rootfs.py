@@ -42,7 +42,7 @@ def write_first_layer(
             try:
                 lay(tree, tar)
             except KitError as error:
-                raise KitError(f"{path.name}: {error.message}", "this package is not what it should be") from error
+                raise KitError(f"{path.name}: {error.message}", error.hint or deb.ODD) from error
             advance()
         with target.open("wb") as file:
             return canonical.write_layer(file.fileno(), difference({}, tree, epoch), epoch)

@@ -16,6 +16,7 @@ from schema.errors import KitError
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 LABELS = {"Debian": archives.DEBIAN, "Debian-Security": archives.SECURITY}
+NEWER = "run ./kit lock on the newest Debian, or in a container of it"
 UPDATE_S, SOLVE_S = 900, 300
 ESSENTIAL = "?essential"  # a pattern that apt knows since 2.0
 
@@ -117,14 +118,14 @@ class Apt:
     def _package(self, line: str) -> Package:
         match = URI.match(line)
         if not match:
-            raise KitError(f"apt printed a line that is not understood: {line[:200]}")
+            raise KitError(f"apt printed a line that is not understood: {line[:200]}", NEWER)
         # The file name that apt saves under is name_version_architecture.deb, the epoch's colon escaped.
         name, version, architecture = unquote(match["file"]).removesuffix(".deb").split("_")
         for archive, uri in self.uris.items():
             if match["uri"].startswith(uri):
                 path = unquote(match["uri"].removeprefix(uri))
                 return Package(name, version, architecture, match["sha256"], int(match["size"]), archive, path)
-        raise KitError(f"apt would take {name} from an archive that was not given: {match['uri'][:200]}")
+        raise KitError(f"apt would take {name} from an archive that was not given: {match['uri'][:200]}", NEWER)
 
     def _sources(self) -> str:
         line = f"deb [signed-by={KEYRING}] {{uri}} {{suite}} main\n"

@@ -63,7 +63,9 @@ def fetch(
         downloader = Downloader(store, advance=shown.advance, tell=shown.note, timeout_s=timeout_s)
         failed = _download(missing, downloader, sources)
     if failed:
-        raise _lacking(lock, failed)
+        asked = {place.source for item in failed for place in sources.places(item)}
+        dead = bool(asked) and asked <= set(downloader.dead)
+        raise _lacking(lock, failed, cut_off=dead and not downloader.downloaded_bytes)
     return Fetched(len(items), total, downloader.downloaded_bytes, _note(lock))
 
 
@@ -110,12 +112,20 @@ def _download(items: list[Input], downloader: Downloader, sources: Sources) -> d
     return failed
 
 
-def _lacking(lock: Lock, failed: dict[Input, list[str]]) -> KitError:
+def _lacking(lock: Lock, failed: dict[Input, list[str]], *, cut_off: bool) -> KitError:
+    """Return the error for files that no source has; `cut_off` when none of the sources answered at all."""
     named = [f"{item.name} ({'; '.join(reasons)})" for item, reasons in list(failed.items())[:MAX_NAMED]]
     if len(failed) > MAX_NAMED:
         named.append(f"and {len(failed) - MAX_NAMED} more")
+    message = f"no source has {len(failed)} of the files of {lock.name}:\n  " + "\n  ".join(named)
+    if cut_off:
+        return KitError(
+            f"{message}\nnone of them answers: this machine seems to have no network",
+            f"connect it, or: KIT_SOURCE=FOLDER ./kit fetch --lock {lock.name}, with the folder that "
+            "`./kit mirror FOLDER` filled where there is a network",
+        )
     return KitError(
-        f"no source has {len(failed)} of the files of {lock.name}:\n  " + "\n  ".join(named),
+        message,
         f"KIT_SOURCE=DIR ./kit fetch --lock {lock.name}, DIR being a folder or URL that `./kit mirror DIR` filled; or "
         f"make a new lock from today's archive: ./kit lock --pin {lock.name}",
     )

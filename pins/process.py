@@ -58,9 +58,9 @@ def run(
         missing = error.filename or argv[0]
         raise KitError(f"{argv[0]} cannot be run: there is no {missing}", f"install {argv[0]}, or set PATH") from error
     except subprocess.TimeoutExpired as error:
-        raise KitError(f"{argv[0]} did not end within {timeout_s:g} s: {' '.join(argv)[:200]}") from error
+        raise KitError(f"{argv[0]} did not end within {timeout_s:g} s: {' '.join(argv)[:200]}", "see why") from error
     except (OSError, ValueError) as error:
-        raise KitError(f"{argv[0]} cannot be run: {error}") from error
+        raise KitError(f"{argv[0]} cannot be run: {error}", f"mend or install {argv[0]}") from error
     return Done(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
 
 

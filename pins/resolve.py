@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pins import archives, lock
 from pins.apt import ESSENTIAL, Apt
+from pins.paths import is_folder
 from pins.progress import Progress
 from schema import documents
 from schema.canon import digest
@@ -43,6 +45,8 @@ def resolve(pin_path: Path, out_dir: Path, *, root: Path = Path("/"), progress: 
     channel amd needs no network, and no other is resolved. The same archive and pin give the same bytes.
     """
     pin = lock.load_pin(pin_path)
+    if not is_folder(out_dir):
+        raise KitError(f"there is no folder {out_dir}", f"mkdir -p {shlex.quote(str(out_dir))}, then run it again")
     if pin_path.name != pin["name"] + lock.PIN_SUFFIX:
         raise KitError(f"{pin_path.name} calls itself {pin['name']}", f"rename it to {pin['name']}{lock.PIN_SUFFIX}")
     if pin["channel"] not in BUILDS:
@@ -106,7 +110,9 @@ def _from_debian(pin: dict[str, Any], root: Path, *, shown: bool) -> tuple[list[
         times = apt.snapshots()
     missing = essential - {package.name for package in packages}
     if missing:
-        raise KitError(f"packages {', '.join(sorted(missing))} conflict with what a minimal system needs")
+        raise KitError(
+            f"packages {', '.join(sorted(missing))} conflict with what a minimal system needs", "correct the pin"
+        )
     by_name = {package.name: package for package in packages}
     components = {part: upstream(by_name[name].version) for part, name in COMPONENTS.items() if name in by_name}
     return [_entry(package, times, essential) for package in packages], components

@@ -95,7 +95,7 @@ def _times(recorded: str) -> list[str]:
     try:
         time = datetime.strptime(recorded, SNAPSHOT_TIME).replace(tzinfo=timezone.utc)
     except ValueError as error:  # the schema lets the 31st of February by
-        raise KitError(f"the lock has a snapshot of {recorded}, which never was") from error
+        raise KitError(f"the lock has a snapshot of {recorded}, which never was", "correct it") from error
     return [recorded, (time + timedelta(days=1)).strftime(SNAPSHOT_TIME)]
 
 

@@ -39,7 +39,7 @@ class Store:
     def path(self, sha256: str) -> Path:
         """Return where the file with this digest is, or would be."""
         if not SHA256.fullmatch(sha256):  # it becomes part of a path
-            raise KitError(f"this is not a sha256: {sha256[:80]}")
+            raise KitError(f"this is not a sha256: {sha256[:80]}", "make the lock again: ./kit lock --pin NAME")
         return self.root / "sha256" / sha256[:2] / sha256
 
     def part(self, sha256: str) -> Path:

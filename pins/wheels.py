@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from pins.store import Store
 
 TIMEOUT_S = 3600
+PREFIX = "pip-"  # of folders that are here while pip runs; one that is older than it may run is a dead one's
+BAD = "make the lock again: ./kit lock --pin NAME"
 # pip reads options in a requirements file, too: what goes there is a name, `==` and a version, and nothing besides.
 REQUIREMENT = re.compile(r"[a-z0-9][a-z0-9-]*==[A-Za-z0-9][A-Za-z0-9.+!_-]*")
 # Where this machine's packages are and how to get there; other PIP_ variables could ask pip for more than one wheel.
@@ -36,25 +40,39 @@ def download(item: Input, store: Store) -> list[str]:
     """
     requirement = f"{item.entry['name']}=={item.entry['version']}"
     if not REQUIREMENT.fullmatch(requirement):
-        raise KitError(f"{item.name}: {requirement!r} is not a name and a version that pip can be given")
+        raise KitError(f"{item.name}: {requirement!r} is not a name and a version that pip can be given", BAD)
     part = store.part(item.sha256)
-    with tempfile.TemporaryDirectory(dir=part.parent, prefix="pip-") as folder:
-        wanted = Path(folder, "wanted.txt")
-        wanted.write_text(f"{requirement} --hash=sha256:{item.sha256}\n")
-        argv = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check"]
-        argv += ["--quiet", "--no-input", "--no-deps", "--require-hashes", "--only-binary=:all:", f"--dest={folder}"]
-        argv += [*_index(item), *_tags(item.entry["file"]), f"--requirement={wanted}"]
-        # In a folder of our own: `python -m pip` would first look for a pip.py where the user happens to stand.
-        done = process.run(argv, timeout_s=TIMEOUT_S, env=_environment(), cwd=Path(folder))
-        if done.code:
-            words = " ".join(line for line in done.stderr.splitlines() if line.startswith("ERROR"))
-            return [f"pip: {words[:300] or 'gave no reason'}"]
-        found = list(Path(folder).glob("*.whl"))
-        if len(found) != 1 or file_sha256(found[0]) != item.sha256:
-            return ["pip: brought another file"]
-        found[0].replace(part)
+    for dead in part.parent.glob(f"{PREFIX}*"):
+        if dead.stat().st_mtime < time.time() - 2 * TIMEOUT_S:
+            shutil.rmtree(dead, ignore_errors=True)
+    try:
+        with tempfile.TemporaryDirectory(dir=part.parent, prefix=PREFIX) as folder:
+            wheel, reason = _from_pip(item, requirement, Path(folder))
+            if not wheel:
+                return [reason]
+            wheel.replace(part)
+    except OSError as error:
+        raise store.broken(error) from error
     store.keep(item.sha256)
     return []
+
+
+def _from_pip(item: Input, requirement: str, folder: Path) -> tuple[Path | None, str]:
+    """Return the wheel that pip brought into `folder`, or why there is none."""
+    wanted = folder / "wanted.txt"
+    wanted.write_text(f"{requirement} --hash=sha256:{item.sha256}\n")
+    argv = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check"]
+    argv += ["--quiet", "--no-input", "--no-deps", "--require-hashes", "--only-binary=:all:", f"--dest={folder}"]
+    argv += [*_index(item), *_tags(item.entry["file"]), f"--requirement={wanted}"]
+    # In a folder of our own: `python -m pip` would first look for a pip.py where the user happens to stand.
+    done = process.run(argv, timeout_s=TIMEOUT_S, env=_environment(), cwd=folder)
+    if done.code:
+        words = " ".join(line for line in done.stderr.splitlines() if line.startswith("ERROR"))
+        return None, f"pip: {words[:300] or 'gave no reason'}"
+    found = list(folder.glob("*.whl"))
+    if len(found) != 1 or file_sha256(found[0]) != item.sha256:
+        return None, "pip: brought another file"
+    return found[0], ""
 
 
 def _environment() -> dict[str, str]:
@@ -74,7 +92,7 @@ def _index(item: Input) -> list[str]:
         return []
     label = LABEL.search(item.entry["version"])
     if not label:
-        raise KitError(f"{item.name}: its version does not tell which index of {index} has it")
+        raise KitError(f"{item.name}: its version does not tell which index of {index} has it", BAD)
     if index == "pytorch":
         return ["--isolated", f"--index-url=https://download.pytorch.org/whl/{label['build']}"]
     folder = f"https://repo.radeon.com/rocm/manylinux/rocm-rel-{label['release']}/"

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import tasks
+from tests.pins.test_hints import without_a_hint
 
 SOURCES = sorted((Path(__file__).parents[2] / "images").glob("*.py"))
 COMMAND = re.compile(r"\./kit (?:--setup )?([a-z]+)((?: --[a-z-]+)*)")
@@ -23,3 +24,12 @@ def test_every_command_in_a_message_is_one_of_ours(path):
 
 def _flags(argument):
     return [f"--{name.replace('_', '-')}" for name in argument.names]
+
+
+#: What is wrong inside an archive or a package; who opens one (`archive.opened`, `write_first_layer`) says what to do.
+INSIDE = {"archive.py", "deb.py", "layers.py", "normal.py", "rootfs.py", "tar.py"}
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if path.name not in INSIDE], ids=lambda path: path.name)
+def test_every_error_says_what_to_do(path):
+    assert [*without_a_hint(path)] == []

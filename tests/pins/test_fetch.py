@@ -266,6 +266,28 @@ def test_a_folder_that_lacks_a_file_or_has_another_is_said(store, tmp_path, monk
     assert "no source has 3 of the files" in caught.value.message
 
 
+def test_without_a_network_it_says_so_and_what_to_do(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(download, "BACK_OFF_S", 0)
+    monkeypatch.setenv("KIT_SNAPSHOT", "http://127.0.0.1:9/archive")
+    root = host_root(tmp_path / "root", "http://127.0.0.1:9/debian", "http://nobody.invalid/debian")
+
+    with pytest.raises(KitError, match="this machine seems to have no network") as caught:
+        run(lock_of(CONTENTS), store, Sources(root))
+
+    assert "KIT_SOURCE=FOLDER" in caught.value.hint
+    assert "http://127.0.0.1:9/archive" in caught.value.message
+
+
+def test_one_source_that_answers_is_a_network(archive, store, tmp_path, monkeypatch):
+    monkeypatch.setattr(download, "BACK_OFF_S", 0)
+    root = host_root(tmp_path / "root", "http://127.0.0.1:9/debian", archive.url)
+
+    with pytest.raises(KitError, match="no source has 3 of the files of small") as caught:
+        run(lock_of(CONTENTS), store, Sources(root))
+
+    assert "no network" not in caught.value.message
+
+
 def test_without_any_source_it_says_so(store, tmp_path):
     with pytest.raises(KitError, match="no source is known for it"):
         run(lock_of(CONTENTS), store, Sources(tmp_path))
