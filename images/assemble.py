@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from images import base, canonical, context, leftovers, rootfs
+from images.endpoint import EngineError
 from pins.progress import Progress
 from schema.errors import KitError
 
@@ -187,9 +188,11 @@ def _removed(job: Job) -> Iterator[str]:
     leftovers.clear(job.engine, job.out)
     try:
         yield leftovers.name(job.out)
-    except (KeyboardInterrupt, SystemExit):
-        leftovers.clear(job.engine, job.out)
-        time.sleep(SETTLE_S)
+    except BaseException as error:
+        with suppress(EngineError):  # what went wrong is said, and not that this did, too
+            leftovers.clear(job.engine, job.out)
+            if isinstance(error, (KeyboardInterrupt, SystemExit)):
+                time.sleep(SETTLE_S)
+                leftovers.clear(job.engine, job.out)
         raise
-    finally:
-        leftovers.clear(job.engine, job.out)
+    leftovers.clear(job.engine, job.out)

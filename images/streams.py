@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 LAST_LINES = 15
+KILLED = re.compile(r"(code:|status) 137\b")
+SHORT = "build again with more memory free: the step was killed, most likely for want of it"
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # Docker's builder shows in red what a step says on stderr
 AGAIN = "build it again: ./kit build"
 
@@ -52,7 +54,7 @@ def built(answer: Iterable[dict[str, Any]], on_log: Callable[[str], None] | None
             last = "\n".join(line for line in [*log, unfinished] if line.strip())
             raise EngineError(
                 f"the build failed: {said}\nlast lines of its log:\n{last}",
-                remedy(said, "mend that step, build again"),
+                remedy(said, SHORT if KILLED.search(said) else "mend that step, build again"),
             )
         image = (item.get("aux") or {}).get("ID", image)
     if not image:

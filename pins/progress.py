@@ -10,6 +10,7 @@ import shutil
 import sys
 import threading
 import time
+from contextlib import suppress
 from typing import IO, TYPE_CHECKING, final
 
 if TYPE_CHECKING:
@@ -75,8 +76,9 @@ class Progress:
             self._write(ERASE + self._bar() if self.terminal else self._text() + "\n")
 
     def _write(self, text: str) -> None:
+        """Write to a person, who may have closed the terminal meanwhile: that is no reason to fail."""
         if self.shown:
-            with self.lock:
+            with self.lock, suppress(OSError):
                 self.stream.write(text)
                 self.stream.flush()
 

@@ -334,6 +334,29 @@ def test_a_build_that_ends_early_leaves_nothing_and_the_next_succeeds(store, out
     assert builder.build(LOCK, engine, store, out=out, progress=False)["name"] == "small"
 
 
+class Dying(BuildingEngine):
+    """An engine that dies while it builds: whatever it is asked then, it does not answer."""
+
+    dead = False
+
+    def build(self, context, **more):
+        self.dead = True
+        return super().build(context, **more)
+
+    def remove(self, reference, *, force=False):
+        if self.dead:
+            raise EngineError("cannot remove image: Connection refused", "./kit doctor")
+        return super().remove(reference, force=force)
+
+
+def test_of_an_engine_that_dies_the_first_word_is_told_and_not_the_last(store, out, tmp_path):
+    engine = Dying(tmp_path, EngineError("cannot build the image: the engine hung up", "start it"))
+
+    with pytest.raises(EngineError, match="the engine hung up"):
+        builder.build(LOCK, engine, store, out=out, progress=False)
+    assert left_in(out) == [".lock"]
+
+
 def test_what_a_killed_build_left_is_removed(store, out, tmp_path):
     (out / ".tmp-dead" / "deep").mkdir(parents=True)
     (out / ".tmp-file").write_bytes(b"x")

@@ -42,6 +42,24 @@ def test_a_failed_step_shows_the_end_of_its_log():
     assert "line 20\n" not in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("said", "hint"),
+    [
+        ("The command '/bin/sh -c x' returned a non-zero code: 137", "with more memory free"),
+        ('building at STEP "RUN x": while running runtime: exit status 137', "with more memory free"),
+        ("returned a non-zero code: 1370", "mend that step"),
+        ("returned a non-zero code: 1", "mend that step"),
+        ("write /usr/x: no space left on device", "room on the engine's disk"),
+        ("ADD failed: No space left on device", "room on the engine's disk"),
+    ],
+)
+def test_what_helps_depends_on_what_the_step_died_of(said, hint):
+    with pytest.raises(EngineError) as caught:
+        streams.built([{"errorDetail": {"message": said}}])
+
+    assert hint in caught.value.hint
+
+
 def test_a_build_that_ends_without_an_image_is_an_error():
     with pytest.raises(EngineError, match="without an image"):
         streams.built([{"stream": "Step 1/1 : FROM scratch\n"}])

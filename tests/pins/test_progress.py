@@ -1,5 +1,9 @@
+import contextlib
 import io
+import os
+import pty
 import re
+import time
 
 import pytest
 
@@ -79,6 +83,22 @@ def test_a_note_stays_as_a_line_of_its_own():
         shown.note("one source does not answer")
 
     assert "\r\x1b[Kfetch: one source does not answer\n" in stream.getvalue()
+
+
+def test_a_terminal_that_was_closed_ends_nothing():
+    master, slave = pty.openpty()
+    stream = os.fdopen(slave, "w")
+    with Progress("fetch", 3, stream=stream) as shown:
+        os.close(master)
+        shown.note("heard by nobody")
+        shown.advance(3)
+        while shown.lines < 2:
+            time.sleep(0.01)
+        alive = shown.printer.is_alive()
+    with contextlib.suppress(OSError):
+        stream.close()
+
+    assert (alive, shown.done) == (True, 3)
 
 
 @pytest.mark.parametrize(
