@@ -117,6 +117,19 @@ def test_an_environment_that_was_not_finished_is_finished(ready):
     assert not (ready / ".venv" / "locked.txt").exists()
 
 
+def test_an_environment_that_cannot_be_finished_is_said(ready, tmp_path):
+    (ready / ".venv" / "locked.txt").unlink()
+    (ready / ".venv" / "bin" / "python").unlink()
+    path = programs(tmp_path / "path", cp="exit 1")
+    (ready / ".venv" / "bin" / "python").symlink_to(shutil.which("true"))  # pip is content
+
+    done = kit(ready, "doctor", path=path)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot finish" in done.stderr
+    assert done.stderr.count("hint: ") == 1
+
+
 @pytest.mark.parametrize("python", ["gone", "broken"])
 def test_an_environment_whose_python_went_away_is_made_again(checkout, python):
     (checkout / ".venv" / "bin").mkdir(parents=True)
@@ -235,6 +248,9 @@ def test_a_pid_file_is_forgotten_unless_the_engine_itself_has_that_number(ready,
         pytest.param("ok", ROOT_USER, {"dockerd": ""}, 0, "", id="an engine answers"),
         pytest.param("denied", OTHER_USER, {"dockerd": ""}, 0, "", id="the command itself explains a denied socket"),
         pytest.param("old", ROOT_USER, {"dockerd": ""}, 0, "", id="the command itself explains an old engine"),
+        pytest.param(
+            "chosen", ROOT_USER, {"dockerd": "", "apt-get": ""}, 0, "", id="the command itself explains a wrong setting"
+        ),
         pytest.param(
             "absent", OTHER_USER, {"dockerd": ""}, 2, "installed but does not run", id="not root, not running"
         ),

@@ -1,6 +1,7 @@
 import os
 import re
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -352,6 +353,88 @@ def test_a_cache_that_cannot_be_written_names_the_setting(archive, here, tmp_pat
         run(lock, Store(tmp_path / "file"), here)
 
     assert "KIT_CACHE=DIR" in caught.value.hint
+
+
+CACHES = {  # sentence: makes of a path what cannot be a cache, or not a whole one
+    "a file": Path.touch,
+    "a folder below a file": lambda path: path.parent.touch(),
+    "a pipe": os.mkfifo,
+    "a link to itself": lambda path: path.symlink_to(path),
+    "a link into nothing that can be": lambda path: path.symlink_to("/proc/nobody"),
+    "a cache whose folders are files": lambda path: [path.mkdir(), (path / "sha256").touch(), (path / "parts").touch()],
+    "a cache whose files are pipes": lambda path: every_input(path, os.mkfifo),
+    "a cache whose files are folders": lambda path: every_input(path, Path.mkdir),
+    "a cache whose files are devices": lambda path: every_input(path, lambda file: file.symlink_to("/dev/zero")),
+}
+
+
+def every_input(path, make):
+    for content in CONTENTS.values():
+        file = Store(path).path(sha256(content))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        make(file)
+
+
+@pytest.mark.parametrize("make", CACHES.values(), ids=CACHES)
+def test_what_can_be_no_cache_is_said_at_once_with_the_setting(archive, here, tmp_path, make):
+    lock, path = archive.add(lock_of(CONTENTS), CONTENTS), tmp_path / "below" / "cache"
+    if make is not CACHES["a folder below a file"]:
+        path.parent.mkdir()
+    make(path)
+
+    with pytest.raises(KitError, match=re.escape(str(path))) as caught:
+        run(lock, Store(path), here)
+
+    assert "KIT_CACHE" in caught.value.hint
+
+
+def test_a_cache_of_somebody_else_is_said_with_the_setting(archive, here, closed):
+    lock = archive.add(lock_of(CONTENTS), CONTENTS)
+
+    with pytest.raises(KitError, match="Permission denied") as caught:
+        run(lock, Store(closed / "cache"), here)
+
+    assert "KIT_CACHE" in caught.value.hint
+
+
+ENTRIES = {  # sentence: makes of a path what no file of a mirror is
+    "a pipe": os.mkfifo,
+    "a folder": Path.mkdir,
+    "a device": lambda path: path.symlink_to("/dev/zero"),
+    "a link to itself": lambda path: path.symlink_to(path),
+    "an empty file": Path.touch,
+    "a file without an end": lambda path: os.truncate(touched(path), 1 << 40),
+}
+
+
+def touched(path):
+    path.touch()
+    return path
+
+
+@pytest.mark.parametrize("make", ENTRIES.values(), ids=ENTRIES)
+def test_what_a_given_folder_has_in_place_of_a_file_is_passed_over(archive, store, tmp_path, monkeypatch, make):
+    lock = archive.add(lock_of(CONTENTS), CONTENTS)
+    for entry in lock.debs:
+        path = tmp_path / "given" / entry["path"]
+        path.parent.mkdir(parents=True)
+        make(path)
+    monkeypatch.setenv("KIT_SOURCE", str(tmp_path / "given"))
+
+    run(lock, store, Sources(host_root(tmp_path / "root", archive.url)))
+
+    assert all_there(lock, store)
+
+
+@pytest.mark.parametrize("make", [Path.touch, os.mkfifo, lambda path: path.symlink_to(path), lambda _path: None])
+def test_a_given_source_that_is_no_folder_is_refused(tmp_path, monkeypatch, make):
+    make(tmp_path / "given")
+    monkeypatch.setenv("KIT_SOURCE", str(tmp_path / "given"))
+
+    with pytest.raises(KitError, match="is neither a folder nor a web address") as caught:
+        Sources(tmp_path)
+
+    assert caught.value.hint
 
 
 def test_two_fetches_at_once_do_not_spoil_each_other(archive, store, here):
