@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from images.hostfiles import exists, matching, text_of
+from pins.paths import matching, text_of, there
 from schema.errors import KitError
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _rocm(about: Mapping[str, Any], root: Path) -> Devices:
             return Devices(requests=(_cdi(AMD_CDI),), user=ROOT_USER, notes=(_FAR,))
         return Devices(tuple((name, name) for name in ("/dev/kfd", "/dev/dri")), user=ROOT_USER, notes=(_FAR,))
     kfd, gpus = root / "dev/kfd", render_nodes(root)
-    missing = ([] if exists(kfd) else ["/dev/kfd"]) + ([] if gpus else ["/dev/dri/renderD*"])
+    missing = ([] if there(kfd) else ["/dev/kfd"]) + ([] if gpus else ["/dev/dri/renderD*"])
     if missing:
         raise KitError(f"this host has no {' and no '.join(missing)}", "./kit doctor says why")
     pairs = tuple((str(path), f"/{path.relative_to(root)}") for path in [kfd, *gpus])
@@ -143,7 +143,7 @@ def _rocm(about: Mapping[str, Any], root: Path) -> Devices:
 def _cuda(about: Mapping[str, Any], root: Path) -> Devices:
     """A device request: NVIDIA's own hook brings the nodes and the driver's libraries. Nobody needs /dev/kfd here."""
     nvidia = [root / "dev" / name for name in ("nvidiactl", "nvidia-uvm")]
-    opened = _opened_by(about, [] if elsewhere(about) else [path for path in nvidia if exists(path)], ())
+    opened = _opened_by(about, [] if elsewhere(about) else [path for path in nvidia if there(path)], ())
     every_gpu = {"Driver": "", "Capabilities": [["gpu"]], "Count": -1}
     request = _cdi(NVIDIA_CDI) if NVIDIA_CDI in about.get("cdi", ()) else every_gpu
     return Devices(groups=opened.groups, requests=(request,), user=opened.user, notes=opened.notes)

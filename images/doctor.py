@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from images import hostgpu, plan
 from images.access import elsewhere
 from images.endpoint import EngineError
-from images.hostfiles import exists, free_bytes, text_of
 from images.hostgpu import finding
+from pins.paths import free_bytes, text_of, there
 from pins.store import Store
 from schema.errors import KitError
 from schema.sources import ROOT
@@ -99,7 +99,7 @@ def gather_system(root: Path) -> dict[str, Any]:
     rows = dict(line.split("=", 1) for line in lines if "=" in line)
     names = [rows.get("ID", "").strip('"'), *rows.get("ID_LIKE", "").strip('"').split()]
     family = next((family for name in names for family, members in FAMILIES.items() if name in members), None)
-    return {"family": family, "systemd": exists(root / "run/systemd/system")}
+    return {"family": family, "systemd": there(root / "run/systemd/system")}
 
 
 def _engine(engine: Engine | KitError, system: Mapping[str, Any]) -> dict[str, Any]:

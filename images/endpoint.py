@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from images.hostfiles import exists
+from pins.paths import there
 from schema.errors import KitError
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _default(environ: Mapping[str, str], root: Path) -> Endpoint:
     )
     for path, source in known:
         place = root / path.relative_to("/")
-        if exists(place):
+        if there(place):
             return Endpoint(f"unix://{place}", source)
     return Endpoint(f"unix://{root / DEFAULT_SOCKET.relative_to('/')}", "the default socket")
 
@@ -215,7 +215,7 @@ def _from_context(name: str, folder: Path, undo: str) -> Endpoint:
             code="chosen",
         )
     files = {kind: folder / "contexts/tls" / key / "docker" / f"{kind}.pem" for kind in ("ca", "cert", "key")}
-    tls = {kind: str(path) for kind, path in files.items() if exists(path)}
+    tls = {kind: str(path) for kind, path in files.items() if there(path)}
     return Endpoint(
         str(endpoint["Host"]), f"docker context {name}", undo, tls or None, not endpoint.get("SkipTLSVerify")
     )

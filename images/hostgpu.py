@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from images.access import UNMAPPED, UNMAPPED_HINT, elsewhere, open_to_all, render_nodes
-from images.hostfiles import exists, matching, text_of
+from pins.paths import matching, text_of, there
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,23 +39,23 @@ def open_errno(path: Path) -> int:
 
 def gather(root: Path, opened: Callable[[Path], int] = open_errno) -> dict[str, Any]:
     """Return what the tree at `root` shows: PCI devices, drivers, device nodes, name spaces."""
-    nodes = [path for path in [root / "dev/kfd", *render_nodes(root)] if exists(path)]
+    nodes = [path for path in [root / "dev/kfd", *render_nodes(root)] if there(path)]
     groups = _groups(root)
     uid_map = text_of(root / "proc/self/uid_map").split()
     kernel = text_of(root / "proc/sys/kernel/osrelease")
     return {
         "pci": _pci(root),
-        "amdgpu": exists(root / "sys/module/amdgpu"),
+        "amdgpu": there(root / "sys/module/amdgpu"),
         "amdgpu_version": text_of(root / "sys/module/amdgpu/version") or None,
-        "kfd_in_kernel": exists(root / "sys/class/kfd"),
+        "kfd_in_kernel": there(root / "sys/class/kfd"),
         "nodes": [_node(path, root, groups, opened) for path in nodes],
         "nvidia_driver": _nvidia_version(root),
-        "nvidia_cdi": any(exists(root / place / "nvidia.yaml") for place in ("etc/cdi", "var/run/cdi", "run/cdi")),
+        "nvidia_cdi": any(there(root / place / "nvidia.yaml") for place in ("etc/cdi", "var/run/cdi", "run/cdi")),
         "kernel": kernel,
-        "wsl": "microsoft" in kernel.lower() or exists(root / "dev/dxg"),
-        "dxg": exists(root / "dev/dxg"),
-        "dxcore": exists(root / "usr/lib/wsl/lib/libdxcore.so"),
-        "inside": any(exists(root / name) for name in (".dockerenv", "run/.containerenv")),
+        "wsl": "microsoft" in kernel.lower() or there(root / "dev/dxg"),
+        "dxg": there(root / "dev/dxg"),
+        "dxcore": there(root / "usr/lib/wsl/lib/libdxcore.so"),
+        "inside": any(there(root / name) for name in (".dockerenv", "run/.containerenv")),
         "user_namespace": uid_map[:3] not in ([], ["0", "0", "4294967295"]),
     }
 

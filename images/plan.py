@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from images.hostfiles import exists, free_bytes
+from pins.paths import free_bytes, there
 from pins.progress import amount
 from pins.store import Store
 
@@ -21,7 +21,7 @@ def plan(lock: Lock, store: Store | None = None, out: Path | None = None) -> dic
     store = store or Store()
     needed = needs(lock)
     inputs = [item for item in (*lock.debs, *lock.wheels) if item["sha256"]]
-    missing = [item for item in inputs if not exists(store.path(item["sha256"]))]
+    missing = [item for item in inputs if not there(store.path(item["sha256"]))]
     return {
         "lock": lock.name,
         "lock_sha256": lock.sha256,

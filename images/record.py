@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from images.hostfiles import exists
 from pins.lock import PINS
+from pins.paths import there
 from pins.store import replacing
 from schema import documents
 from schema.errors import KitError
@@ -78,7 +78,7 @@ def committed(lock: Lock, pins: Path = PINS) -> dict[str, Any] | None:
 
 def _committed(name: str, lock_sha256: str, pins: Path) -> dict[str, Any] | None:
     path = pins / f"{name}.image.json"
-    found = read(path) if exists(path) else None
+    found = read(path) if there(path) else None
     return found if found and found["lock_sha256"] == lock_sha256 else None
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import stat
-from typing import IO, TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import IO
 
 
 def there(path: Path) -> bool:
@@ -27,6 +26,20 @@ def matching(folder: Path, pattern: str) -> list[Path]:
         return sorted(folder.glob(pattern))
     except OSError:
         return []
+
+
+def text_of(path: Path) -> str:
+    """Return a small file's text without the space around it; empty when it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def free_bytes(path: Path) -> int:
+    """Return the room on the file system that `path` is on, or would be."""
+    path = path.absolute()
+    return shutil.disk_usage(next((place for place in (path, *path.parents) if there(place)), Path("/"))).free
 
 
 def opened(path: Path) -> IO[bytes]:

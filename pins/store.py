@@ -6,13 +6,12 @@ import errno
 import hashlib
 import os
 import re
-import shutil
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from pins.alone import alone
-from pins.paths import opened, there
+from pins.paths import free_bytes, opened
 from schema.errors import KitError
 
 if TYPE_CHECKING:
@@ -84,8 +83,7 @@ class Store:
 
     def free_bytes(self) -> int:
         """Return the free bytes of the disk that the store is, or will be, on."""
-        folder = next((folder for folder in (self.root, *self.root.parents) if there(folder)), Path("/"))
-        return shutil.disk_usage(folder).free
+        return free_bytes(self.root)
 
     def broken(self, error: OSError) -> KitError:
         """Return the error to raise when writing into the store failed with `error`."""

@@ -3,12 +3,13 @@
 import os
 import socket
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from pins import archives, choice, lock
 from pins.host import Host, look
-from pins.paths import is_folder, matching, opened, there
+from pins.paths import free_bytes, is_folder, matching, opened, text_of, there
 from pins.sources import Sources
 from pins.store import Store, file_sha256
 from schema.errors import KitError
@@ -38,6 +39,23 @@ def test_what_is_there_is_seen_and_what_is_not_is_not(tmp_path):
 
 def test_what_may_not_be_seen_is_not_there(closed):
     assert (there(closed / "x"), is_folder(closed / "x"), matching(closed / "x", "*")) == (False, False, [])
+    assert text_of(closed / "x") == ""
+    assert free_bytes(closed / "x" / "y") > 0
+
+
+@pytest.mark.parametrize("path", ["absent", "file/below", "long" * 2000])
+def test_what_is_not_there_has_no_text(tmp_path, path):
+    (tmp_path / "file").write_text(" text\n")
+
+    assert not there(tmp_path / path)
+    assert (text_of(tmp_path / path), text_of(tmp_path / "file")) == ("", "text")
+
+
+def test_the_room_of_a_folder_that_is_not_there_is_that_of_the_nearest_above(tmp_path, monkeypatch):
+    free = {tmp_path: 7}
+    monkeypatch.setattr("pins.paths.shutil.disk_usage", lambda path: SimpleNamespace(free=free[path]))
+
+    assert free_bytes(tmp_path / "a" / "b") == 7
 
 
 def test_a_machine_that_may_not_be_looked_at_has_nothing(closed):
