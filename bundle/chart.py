@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from bundle import story
-from bundle.format import number, plain, scale
+from bundle.format import number, plain, scale, useful
 from bundle.markup import Html, tag
 
 AXIS = 30
@@ -95,11 +95,16 @@ _NAMES = {
 }
 
 
+def ends(case: dict[str, Any]) -> list[float]:
+    """Return both ends of a case's interval; nothing where there is none, or none that says something."""
+    return [case["low"], case["high"]] if useful(case["low"], case["high"]) else []
+
+
 def _values(cases: list[dict[str, Any]]) -> list[float]:
     return [
         value
         for case in cases
-        for value in (case["value"], case["low"], case["high"], case["peak"])
+        for value in (case["value"], *ends(case), case["peak"])
         if value is not None and math.isfinite(value) and value > 0
     ]
 
@@ -154,16 +159,16 @@ def _tick(place: float, text: str, anchor: str, height: int) -> list[Html]:
 
 
 def _row(case: dict[str, Any], axis: Axis, middle: int) -> Html:
-    place = {key: axis.place(case[key]) for key in ("value", "low", "high", "peak") if case[key] is not None}
+    place = {key: axis.place(case[key]) for key in ("value", "peak") if case[key] is not None}
+    drawn = [_percent(axis.place(end)) for end in ends(case)]
     parts = [
         tag("line", x1=_percent(EDGE), x2=_percent(100 - EDGE), y1=middle, y2=middle, class_="track"),
     ]
     if "peak" in place:
         across = _percent(place["peak"])
         parts.append(tag("line", x1=across, x2=across, y1=middle - 8, y2=middle + 8, class_="peak"))
-    if "low" in place and "high" in place:
-        ends = {"x1": _percent(place["low"]), "x2": _percent(place["high"])}
-        parts.append(tag("line", **ends, y1=middle, y2=middle, class_="interval"))
+    if drawn:
+        parts.append(tag("line", x1=drawn[0], x2=drawn[1], y1=middle, y2=middle, class_="interval"))
     css = "dot" if case["status"] == "ok" else "dot flagged"
     parts.append(tag("circle", cx=_percent(place["value"]), cy=middle, r=5, class_=css))
     return tag("g", *parts)
@@ -172,7 +177,7 @@ def _row(case: dict[str, Any], axis: Axis, middle: int) -> Html:
 def short(case: dict[str, Any], axis: Axis) -> str:
     """Return the value with half of its interval, in the axis's unit where that suits all: `687.3 ± 3.2 TFLOP/s`."""
     factor, unit = scale(case["value"], case["unit"]) if axis.logarithmic else (axis.factor, axis.unit)
-    if case["low"] is None or case["high"] is None:
+    if not ends(case):
         return f"{number(case['value'] / factor)} {unit}"
     value, low, high = (case[key] / factor for key in ("value", "low", "high"))
     half = (high - low) / 2
@@ -183,31 +188,31 @@ def short(case: dict[str, Any], axis: Axis) -> str:
 
 def precision(cases: list[dict[str, Any]]) -> Html:
     """Return one figure with every interval in per cent around its case's own headline; empty without intervals."""
-    shown = [case for case in cases if case["value"] and case["low"] is not None and case["high"] is not None]
+    shown = [case for case in cases if case["value"] and ends(case)]
     if not shown:
         return Html("")
     offsets = {case["case"]: [100 * (value / case["value"] - 1) for value in _processes(case)] for case in shown}
-    ends = {case["case"]: [100 * (case[key] / case["value"] - 1) for key in ("low", "high")] for case in shown}
-    widest = max(abs(value) for found in (*offsets.values(), *ends.values()) for value in found)
+    sides = {case["case"]: [100 * (end / case["value"] - 1) for end in ends(case)] for case in shown}
+    widest = max(abs(value) for found in (*offsets.values(), *sides.values()) for value in found)
     # an interval that tells nothing must not hide the others: it leaves the picture, its ends stand in words
     reach = min(widest, LARGEST) or 1.0
     step = 10 ** math.floor(math.log10(reach))
     reach = step * math.ceil(reach / step - 1e-9)
-    rows = Rows([(plain(case["case"]), _sides(ends[case["case"]])) for case in shown])
+    rows = Rows([(plain(case["case"]), _sides(sides[case["case"]])) for case in shown])
     parts = []
     for place, tick in enumerate((-reach, -reach / 2, 0.0, reach / 2, reach)):
         text = f"{tick:+.6g} %" if tick else "0"
         parts += _tick(_around(tick, reach), text, ("start", "middle", "middle", "middle", "end")[place], rows.height)
     for place, case in enumerate(shown):
         name = case["case"]
-        parts += [*rows.texts(place), _spread(ends[name], offsets[name], reach, rows.line(place))]
+        parts += [*rows.texts(place), _spread(sides[name], offsets[name], reach, rows.line(place))]
     caption = "How sure: each interval, and the medians of the processes it stands on, around the case's figure"
-    described = "; ".join(f"{name}: {sides}" for name, sides in rows.labels)
+    described = "; ".join(f"{name}: {text}" for name, text in rows.labels)
     return _drawn("chart-precision", caption, described, parts, rows.height)
 
 
-def _spread(ends: list[float], offsets: list[float], reach: float, middle: int) -> Html:
-    first, last = (_percent(_around(end, reach)) for end in ends)
+def _spread(sides: list[float], offsets: list[float], reach: float, middle: int) -> Html:
+    first, last = (_percent(_around(end, reach)) for end in sides)
     return tag(
         "g",
         tag("line", x1=_percent(EDGE), x2=_percent(100 - EDGE), y1=middle, y2=middle, class_="track"),
@@ -216,9 +221,9 @@ def _spread(ends: list[float], offsets: list[float], reach: float, middle: int) 
     )
 
 
-def _sides(ends: list[float]) -> str:
+def _sides(sides: list[float]) -> str:
     """Return both sides of an interval in per cent: `-0.21 % to +0.22 %`."""
-    return " to ".join(f"{'-' if end < 0 else '+'}{number(abs(end), abs(end))} %" for end in ends)
+    return " to ".join(f"{'-' if end < 0 else '+'}{number(abs(end), abs(end))} %" for end in sides)
 
 
 def _around(offset: float, reach: float) -> float:

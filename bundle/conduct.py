@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 #: What, seen, expected.
 Breach = tuple[str, Any, Any]
 Key = tuple[str, int]
+#: Work of one step that nothing does.
+MOST_WORK = 1e30
 #: Statuses that claim a figure, best first.
 CLAIMS = tuple(status.value for status in MEASURED)
 
@@ -60,6 +62,9 @@ def _facts(report: Report) -> Iterator[Breach]:
 
 def _plan(protocol: dict[str, Any]) -> Iterator[Breach]:
     """Each case in each process, once, and nothing else."""
+    for case in protocol["cases"]:
+        if not (case["work"] or 0) <= MOST_WORK:
+            yield f"{layout.PROTOCOL}: {case['case']}: work", case["work"], f"at most {MOST_WORK}"
     names, pairs = (
         [case["case"] for case in protocol["cases"]],
         [(case, process) for case, process in protocol["order"]],

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import IO, Any
 
-from bundle.format import interval, plain, share
-from bundle.layout import NOT_A_GPU_RESULT
+from bundle.format import interval, plain, printed, share, visible
+from bundle.layout import AT_ITS_WORD, NOT_A_GPU_RESULT
 
 COLOURS = {"pass": "32", "warn": "33", "fail": "31", "error": "31", "skip": "2"}
 WIDTH = 5
@@ -34,6 +34,7 @@ class Console:
 
     def _line(self, status: str, text: str) -> None:
         word = f"{status:<{WIDTH}}"
+        text = visible(text)
         if self.colour and status:
             word = f"\x1b[{COLOURS[status]}m{word}\x1b[0m"
         print(f"{word} {text}".rstrip(), file=self.stream, flush=True)
@@ -54,12 +55,16 @@ def image_lines(answer: dict[str, Any]) -> str:
         lines += [f"  {item['path']}: {item['kind']} ({item['class']})" for item in answer["differences"]]
     for item in answer.get("unexpected", []):
         lines.append(f"NOT the image in {item['path']}: {item['field']} {item['built']}, there {item['committed']}")
-    return "\n".join(lines)
+    return printed(lines)
 
 
 def verdict_lines(verdict: dict[str, Any]) -> str:
-    """Return a verdict: what holds, what does not, what was not checked, what nobody knows; the answer last."""
+    """Return a verdict: what is claimed, holds, does not, was not checked, nobody knows; the answer last.
+
+    The answer says too where something hangs on sources that are not here.
+    """
     lines = [f"**{NOT_A_GPU_RESULT}**"] if verdict["gpu_result"] is False else []
+    lines += [f"claimed       {plain(item)}" for item in verdict["claimed"]]
     lines += [f"confirmed     {plain(item)}" for item in verdict["confirmed"]]
     for item in verdict["contradicted"]:
         said = f"{plain(item['seen'])}, expected {plain(item['expected'])}"
@@ -68,14 +73,16 @@ def verdict_lines(verdict: dict[str, Any]) -> str:
         lines += [f"{word:<13} {plain(item['what'])}: {plain(item['reason'])}" for item in verdict[key]]
     lines += [f"note          {plain(item)}" for item in verdict["notes"]]
     levels = ", ".join(item["level"] for item in verdict["levels"] if item["verdict"] == verdict["verdict"])
-    return "\n".join([*lines, f"{verdict['verdict']} at {levels or 'L0'}"])
+    at_its_word = any(item["what"] == AT_ITS_WORD for item in verdict["not_checked"])
+    but = f", but for {AT_ITS_WORD}" if at_its_word and verdict["verdict"] == "CONFIRMED" else ""
+    return printed([*lines, f"{verdict['verdict']} at {levels or 'L0'}{but}"])
 
 
 def ending(answer: dict[str, Any]) -> str:
     """Return the last lines of `reproduce`: digest, findings, figures, bundle, verdict."""
     summary = answer["summary"]
     notice = [] if summary["gpu_result"] else [f"**{NOT_A_GPU_RESULT}**: measured on {plain(summary['device'])}", ""]
-    return "\n".join(
+    return printed(
         [
             *notice,
             f"image     {answer['image_id']}",
@@ -99,4 +106,4 @@ def table(summary: dict[str, Any]) -> str:
             figure += f", {share(case['of_peak'])} of peak"
         spread = f", {case['processes']} processes" if case["processes"] else ""
         lines.append(f"{case['status']:<13} {case['case']:<28} {figure}{spread}")
-    return "\n".join(lines)
+    return printed(lines)

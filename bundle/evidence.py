@@ -108,10 +108,12 @@ def _collect(source: Iterator[Any], taken: dict[tuple[bytes, int], Series]) -> d
     found: dict[str, list[dict[str, Any]]] = {
         kind: [] for kind in ("start", "facts", "finding", "process", "telemetry", "end")
     }
-    objects = 0
+    objects, ended = 0, set[tuple[bytes, int]]()
     for item in source:
         if isinstance(item, tuple):
             case, process, index, seconds, at_s, throttled = item
+            if (case, process) in ended:
+                raise KitError(f"a sample of {case.decode()}, process {process}, stands after the record of its end")
             series = taken.get((case, process))
             if series is None:
                 series = taken[case, process] = Series()
@@ -124,6 +126,8 @@ def _collect(source: Iterator[Any], taken: dict[tuple[bytes, int], Series]) -> d
         objects += 1
         if objects > MAX_OBJECTS:
             raise KitError(f"there are more than {MAX_OBJECTS} records beside the samples")
+        if item["kind"] == "process":
+            ended.add((item["case"].encode(), int(item["process"])))
         found[item["kind"]].append(item)
     return found
 

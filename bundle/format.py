@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 UNKNOWN = "unknown"
 WIDE = 10  # an interval whose ends differ tenfold tells nobody anything; it stands in the summary all the same
@@ -67,12 +71,17 @@ def headline(value: float | None, low: float | None, high: float | None, unit: s
         return UNKNOWN, ""
     if low is None or high is None:
         return quantity(value, unit), "one process: no interval"
-    if high > low * WIDE:
+    if not useful(low, high):
         return quantity(value, unit), "no useful interval: too few processes, or too unlike"
     factor, shown = scale(value, unit)
     precision = (high - low) / 2 / factor
     middle, first, last = (number(item / factor, precision) for item in (value, low, high))
     return f"{middle} {shown}", f"{first} to {last}"
+
+
+def useful(low: float | None, high: float | None) -> bool:
+    """Tell whether there is an interval, and it says something: the same for words and pictures."""
+    return low is not None and high is not None and high <= low * WIDE
 
 
 def share(value: float | None) -> str:
@@ -108,6 +117,11 @@ def plain(value: object) -> str:
     else:
         text = str(value)
     return visible(text)
+
+
+def printed(lines: Iterable[str]) -> str:
+    """Return lines for a terminal: whatever they hold, each stays one line, and no control gets through."""
+    return "\n".join(visible(line) for line in lines)
 
 
 def visible(text: str) -> str:

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from bundle.evidence import Evidence, Results
 
 
+#: What cannot be checked where other sources ran.
+AT_ITS_WORD = (
+    "measured by sources that this checkout does not have: the protocol, the work of its cases, their tolerances, the "
+    "set of checks and the rules of their findings are taken at their word"
+)
+
+
 def same(evidence: Evidence) -> bool:
     """Tell whether the kit that ran is the kit that asks."""
     return bool(evidence.start["cargo_sha256"] == identity.cargo())

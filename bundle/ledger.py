@@ -1,4 +1,4 @@
-"""Keep what verifying found, in the four lists of a verdict."""
+"""Keep what verifying found, in the lists of a verdict."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ MAX_SHOWN = 300
 
 
 class Ledger:
-    """The four lists, and the notes, of one verdict."""
+    """What a bundle claims, what became of it in four lists, and the notes, of one verdict."""
 
     def __init__(self) -> None:
+        self.claimed: list[str] = []
         self.confirmed: list[str] = []
         self.contradicted: list[dict[str, Any]] = []
         self.not_checked: list[dict[str, str]] = []
@@ -59,6 +60,7 @@ class Ledger:
                 {"level": level, "question": question, "verdict": levels.get(level, "NOT_CHECKED")}
                 for level, question in QUESTIONS.items()
             ],
+            "claimed": self.claimed,
             "confirmed": self.confirmed,
             "contradicted": self.contradicted,
             "not_checked": self.not_checked,

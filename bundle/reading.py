@@ -20,14 +20,17 @@ FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def read(path: Path) -> dict[str, bytes]:
-    """Return the content of every file by its path; KitError when it cannot be read, or is no place for a bundle."""
+    """Return the content of every file by its path, nothing for an empty folder, whose path ends in a slash.
+
+    KitError when it cannot be read, or is no place for a bundle.
+    """
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
             files = _folder(path)
         elif stat.S_ISREG(mode):
             with path.open("rb") as stream:
-                files = _archive(stream)
+                files = _archive(stream, path)
         else:
             raise KitError(f"{path} is neither a folder nor an archive")
     except (OSError, ValueError) as error:
@@ -40,9 +43,12 @@ def read(path: Path) -> dict[str, bytes]:
     return files
 
 
-def _archive(stream: BinaryIO) -> dict[str, bytes]:
-    if stream.read(2) == b"\x1f\x8b":
-        raise KitError("the archive is compressed", "give the .tar as the kit wrote it")
+def _archive(stream: BinaryIO, path: Path) -> dict[str, bytes]:
+    head = stream.read(512)
+    if head.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"PK")):
+        raise KitError(f"{path} is compressed", "give the .tar as the kit wrote it")
+    if head[257:262] != b"ustar":
+        raise KitError(f"{path} is neither a folder nor a .tar archive", "give the folder or the .tar of a bundle")
     stream.seek(0)
     return dict(archive.read(stream, Room().take))
 
@@ -55,7 +61,10 @@ def _folder(root: Path) -> dict[str, bytes]:
         while pending:
             folder, prefix = pending.pop()
             try:
-                for name in sorted(os.listdir(folder)):  # noqa: PTH208 - of a descriptor, which Path cannot list
+                names = sorted(os.listdir(folder))  # noqa: PTH208 - of a descriptor, which Path cannot list
+                if not names and prefix:
+                    files[prefix] = b""
+                for name in names:
                     path = prefix + name
                     handle = _open(folder, name, path)
                     if isinstance(handle, int):

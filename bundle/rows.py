@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.plan import TIMING
 from bundle.format import UNKNOWN, count, plain, quantity, share, size
 from schema import canon
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from bundle.evidence import Evidence
 
 Rows = list[tuple[str, str]]
+SMOKE = "short and few processes, as in the suite smoke: for trying out, not for comparing"
 
 
 def devices(start: dict[str, Any]) -> str:
@@ -44,12 +46,17 @@ def hardware(evidence: Evidence) -> Rows:
     return [
         *rows,
         ("Topology", _topology(start)),
-        ("Driver", plain(host["driver"]) if host["driver"] else f"{UNKNOWN}: none seen"),
+        ("Driver", driver(start)),
         ("Processor", f"{plain(host['cpu']) if host['cpu'] else UNKNOWN}{cores}"),
         ("Main memory", size(host["memory_bytes"])),
         ("Kernel", plain(host["kernel"]) if host["kernel"] else UNKNOWN),
         ("Machine", f"{host['identity'][:16]} (salted hash)" if host["identity"] else f"{UNKNOWN}: no identity"),
     ]
+
+
+def driver(start: dict[str, Any]) -> str:
+    """Return the GPU driver of the machine."""
+    return plain(start["host"]["driver"]) if start["host"]["driver"] else f"{UNKNOWN}: none seen"
 
 
 def _device_label(start: dict[str, Any], device: dict[str, Any]) -> str:
@@ -127,9 +134,12 @@ def method(evidence: Evidence) -> Rows:
         ),
         ("Figure", f"geometric mean of the process medians; {confidence} t-interval on their logarithms"),
         ("Protocol digest", canon.digest(protocol)),
-        *([("Note", "smoke: few, short processes; for trying out, not for comparing")] if _smoke(protocol) else []),
+        *([("Note", SMOKE)] if timing(protocol) == "smoke" else []),
     ]
 
 
-def _smoke(protocol: dict[str, Any]) -> bool:
-    return bool(protocol["suite"] == "smoke")
+def timing(protocol: dict[str, Any]) -> str | None:
+    """Return the suite whose times and processes a protocol has, whatever it calls itself; None where it is none."""
+    keys = ("processes", "warm_up_s", "sampling_s", "sampling_max_s", "half_width")
+    found = (name for name, suite in TIMING.items() if all(getattr(suite, key) == protocol[key] for key in keys))
+    return next(found, None)

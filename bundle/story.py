@@ -14,6 +14,7 @@ from bundle.format import count, interval, plain, quantity, share
 if TYPE_CHECKING:
     from bundle.evidence import Evidence
 
+SHOWN = 2  # figures among the claims
 STATUSES = ("fail", "error", "warn", "skip", "pass")
 
 
@@ -57,8 +58,10 @@ def notice(evidence: Evidence, figures: dict[str, Any] | None) -> str | None:
         said.append(f"validation found {count(bad, 'failure')}")
     if missing := kin.missing_checks(evidence):
         said.append(f"validation incomplete: without {', '.join(missing)}")
-    if not kin.same(evidence) and (other := judging.otherwise(evidence)):
-        said.append(f"{count(other, 'finding')} would be judged otherwise by the kit that wrote this")
+    if not kin.same(evidence):
+        said.append(kin.AT_ITS_WORD)
+        if other := judging.otherwise(evidence):
+            said.append(f"{count(other, 'finding')} would be judged otherwise by the kit that wrote this")
     if over := above_peak(figures):
         said.append(f"above the datasheet's peak, so doubtful: {', '.join(over)}")
     if evidence.results is None:
@@ -71,6 +74,27 @@ def notice(evidence: Evidence, figures: dict[str, Any] | None) -> str | None:
 def above_peak(figures: dict[str, Any] | None) -> list[str]:
     """Return the cases that are faster than the datasheet allows."""
     return [case["case"] for case in figures["cases"] if (case["of_peak"] or 0) > 1] if figures else []
+
+
+def claims(story: Story) -> list[str]:
+    """Return what a bundle says, in a few lines: what ran on what, when, what was found, the first figures."""
+    evidence = story.evidence
+    start, results = evidence.start, evidence.results
+    software = ", ".join(f"{name} {version}" for name, version in rows.software(evidence))
+    lines = [
+        f"on {rows.devices(start)} ({start['backend']})"
+        + (f", {rows.driver(start)}" if start["host"]["driver"] else ""),
+        f"with {software}; {'the image ' + start['image_id'] if start['image_id'] else 'no image: a host'}",
+        f"at {start['started_at']}; validation: {validation_line(story)}",
+    ]
+    if results:
+        processes = count(int(results.protocol["processes"]), "process", "processes")
+        lines.append(f"suite {plain(results.protocol['suite'])}, {processes} a case: {benchmark_line(story)}")
+    measured = [case for case in story.figures if case["value"] is not None]
+    lines += [f"{plain(case['case'])}: {figure(case)}, {case['status']}" for case in measured[:SHOWN]]
+    if len(measured) > SHOWN:
+        lines[-1] += f"; and {count(len(measured) - SHOWN, 'figure')} more"
+    return lines
 
 
 def figure(case: dict[str, Any]) -> str:
@@ -122,18 +146,23 @@ def benchmark_line(story: Story) -> str:
 def commands(evidence: Evidence) -> rows.Rows:
     """Return three commands with what each does: check, rebuild, repeat."""
     name = evidence.lock["name"] if evidence.lock else None
-    suite = plain(evidence.results.protocol["suite"]) if evidence.results else "smoke"
-    if suite not in {"smoke", "quick", "publish"}:
-        suite = "smoke"
+    suite = (rows.timing(evidence.results.protocol) if evidence.results else "") or "smoke"
+    own = "".join(f" --case bundle/{path}" for path in sorted(evidence.cases))
     check = ("./kit verify bundle", "check every byte, figure and finding again; needs neither GPU nor engine")
     if name and evidence.image:
+        measure = (f"./kit reproduce --lock {name} --suite {suite}", "build, validate and measure on your own machine")
+        if own:
+            measure = (
+                f"./kit benchmark --lock {name} --suite {suite}{own}",
+                "measure the same case on your own machine",
+            )
         return [
             check,
             ("./kit verify bundle --rebuild", "build the image from its lock again and compare it bit for bit"),
-            (f"./kit reproduce --lock {name} --suite {suite}", "build, validate and measure on your own machine"),
+            measure,
         ]
     return [
         check,
-        (f"python3 -m benchmarks --suite {suite} > results.jsonl", "measure with your own Python and PyTorch"),
-        ("./kit bundle --results results.jsonl", "seal what you measured, to hold it against this"),
+        (f"python3 -m benchmarks --suite {suite}{own} > results.jsonl", "measure with your own Python and PyTorch"),
+        (f"./kit bundle --results results.jsonl{own}", "seal what you measured, to hold it against this"),
     ]

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from bundle.evidence import Evidence, Report, Results
 
 FIRST_YEAR = 2020  # a clock that says less was never set
+#: Seconds of a step, far beyond all that any device does.
+SHORTEST_S, LONGEST_S = 1e-15, 1e9
 #: Seconds by which the dates may disagree with the monotonic clock: a run's origin lies before its date, which is
 #: written to the second, and a machine's clock may be set while a run lasts.
 DATES_S = 300.0
@@ -126,6 +128,10 @@ def _process(
     run: dict[str, Any], series: Sequence[float], times: Sequence[float], protocol: dict[str, Any]
 ) -> Iterator[Breach]:
     """Yield what cannot be in one process: its name, what was seen, what was expected."""
+    for index, seconds in enumerate(series):
+        if not SHORTEST_S <= seconds <= LONGEST_S:
+            yield f"the seconds of sample {index}", seconds, f"between {SHORTEST_S} and {LONGEST_S}"
+            return
     for index, (before, after) in enumerate(pairwise(times), 1):
         if not after > before:
             yield f"the time of sample {index}", after, f"after the sample before it, {before}"
@@ -136,6 +142,9 @@ def _process(
         return
     yield from _stop(run, times, protocol)
     took, began = [run["inner"] * seconds for seconds in series], _sampling_began(run, times)
+    longest, ran = max(took), times[-1] - began + run["warm_up"]["seconds"]
+    if not longest <= ran * (1 + DEVICE) + DEVICE_S:
+        yield "the inner steps of its longest sample", longest, f"at most the {ran} s since the warm-up began"
     yield from (_by_host if run["clock"] == "host" else _by_device)(took, [began, *times])
     yield from _speed(run, median(series), took, times)
 

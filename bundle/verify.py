@@ -13,40 +13,57 @@ L0, in this order; a step that stands on something already found wrong is left o
 (8) views: every generated file made again, byte for byte where the same sources made it
 
 L1 builds the image again through `rebuild`, and compares. What is hashed is what was read; nothing is re-encoded.
+What only the sources that ran can tell is said apart where they are not those here.
 """
 
 from __future__ import annotations
 
 import hashlib
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bundle import again, identity, judging, kin, layout, reading
+from bundle import again, identity, image, judging, kin, layout, reading, timing
 from bundle import story as tell
 from bundle.agreement import Disagreement, disagreements
 from bundle.conduct import CLAIMS
-from bundle.evidence import Evidence, parse
+from bundle.evidence import Evidence, attempt, parse
 from bundle.format import count
 from bundle.ledger import Ledger
 from schema import canon, documents
 from schema.errors import KitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
+
+    from bundle.image import Rebuild, Unexpected
+
+#: By so much may the clocks of two machines differ.
+OTHER_CLOCKS = timedelta(days=1)
 
 
-def verify(path: Path | str, *, rebuild: Callable[[dict[str, Any]], dict[str, Any]] | None = None) -> dict[str, Any]:
+def verify(path: Path | str, *, rebuild: Rebuild | None = None, unexpected: Unexpected | None = None) -> dict[str, Any]:
     """Return the verdict (verdict-1) on the folder or archive at `path`.
 
     `rebuild` takes the lock and returns the record (image-1) of an image built from it anew. It is called only when
-    L0 holds: a lock from a bundle that contradicts itself is not worth running. Raises KitError for what cannot be
-    read, or tries to leave its place.
+    L0 holds: a lock from a bundle that contradicts itself is not worth running. Where it raises KitError, L1 is not
+    checked, and says why. `unexpected` takes the image record and returns in what (`field`, `built`, `committed`,
+    `path`) it differs from the identity that ships with the kit for its lock. Raises KitError for what cannot be read,
+    or tries to leave its place.
     """
-    return judge(reading.read(Path(path)), rebuild=rebuild)
+    return judge(reading.read(Path(path)), rebuild=rebuild, unexpected=unexpected)
+
+
+def exit_code(verdict: dict[str, Any], *, rebuild: bool) -> int:
+    """Return 1 for a bundle that is contradicted, 2 where the image could not be built again as asked, else 0."""
+    if verdict["verdict"] != "CONFIRMED":
+        return 1
+    levels = {item["level"]: item["verdict"] for item in verdict["levels"]}
+    return 2 if rebuild and levels["L1"] == "NOT_CHECKED" else 0
 
 
 def judge(
-    files: Mapping[str, bytes], *, rebuild: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    files: Mapping[str, bytes], *, rebuild: Rebuild | None = None, unexpected: Unexpected | None = None
 ) -> dict[str, Any]:
     """Return the verdict on these files, already read."""
     ledger = Ledger()
@@ -60,6 +77,8 @@ def judge(
     evidence = _evidence(sealed, ledger)
     if evidence:
         figures = again.figures(sealed, evidence, ledger)
+        ledger.claimed += _claims(tell.Story(evidence, figures, manifest["content_hash"]), ledger)
+        image.as_committed(evidence, unexpected, ledger)
         _derived(sealed, evidence, figures, ledger)
         judging.findings(evidence, ledger)
         again.views(sealed, evidence, figures, ledger)
@@ -67,7 +86,7 @@ def judge(
     elif not ledger.contradicted:  # nothing may pass for want of evidence
         ledger.contradict("the evidence", "none that can be used", "a report or results")
     levels["L0"] = "CONTRADICTED" if ledger.contradicted else "CONFIRMED"
-    levels["L1"] = _image(evidence, rebuild, ledger)
+    levels["L1"] = image.built_again(evidence, rebuild, ledger)
     for level, what in (("L2", "validation"), ("L3", "numerics"), ("L4", "performance")):
         ledger.skip(f"{level}: {what} here", "needs a run on this machine")
     return ledger.verdict(levels, bundle_hash=manifest["bundle_hash"], gpu_result=manifest["gpu_result"])
@@ -101,7 +120,9 @@ def _files(files: Mapping[str, bytes], manifest: dict[str, Any], ledger: Ledger)
     for path in sorted(listed.keys() - files.keys()):
         ledger.contradict(path, "missing", "a file")
     for path in sorted(files.keys() - listed.keys() - {layout.MANIFEST}):
-        ledger.contradict(path, "a file", "nothing: the manifest does not list it")
+        ledger.contradict(
+            path, "an empty folder" if path.endswith("/") else "a file", "nothing: the manifest does not list it"
+        )
     for path in sorted(path for path in listed if not layout.fits(path)):
         ledger.contradict(path, "a path", "one that may stand in a bundle")
     for path in sorted(listed.keys() & files.keys()):
@@ -163,6 +184,15 @@ def _parsed(path: str, data: bytes, ledger: Ledger) -> Any:
         return None
 
 
+def _claims(story: tell.Story, ledger: Ledger) -> list[str]:
+    try:
+        found: list[str] = attempt("saying what it claims", lambda: tell.claims(story))
+    except KitError as error:
+        ledger.contradict("the evidence", error, "evidence that can be reported")
+        return []
+    return found
+
+
 def _derived(sealed: again.Sealed, evidence: Evidence, figures: dict[str, Any] | None, ledger: Ledger) -> None:
     """Compare what the manifest says about its evidence with the evidence."""
     manifest = sealed.manifest
@@ -177,8 +207,9 @@ def _derived(sealed: again.Sealed, evidence: Evidence, figures: dict[str, Any] |
         identity.content_hash(evidence),
         "the content hash is that of the evidence",
     )
+    _dated(manifest["created_at"], evidence, ledger)
     if not kin.same(evidence):
-        ledger.notes.append(f"measured by sources unknown to this checkout: K {manifest['chain']['cargo_sha256']}")
+        ledger.skip(layout.AT_ITS_WORD, f"{kin.AT_ITS_WORD}; K {manifest['chain']['cargo_sha256']}")
     if over := tell.above_peak(figures):
         ledger.notes.append(f"above the datasheet's peak, so doubtful: {', '.join(over)}")
     for key, seen in (("title", tell.title(evidence)), ("notice", tell.notice(evidence, figures))):
@@ -186,6 +217,16 @@ def _derived(sealed: again.Sealed, evidence: Evidence, figures: dict[str, Any] |
             ledger.equal(f"{layout.MANIFEST}: {key}", manifest[key], seen)
         elif manifest[key] != seen:
             ledger.skip(f"{layout.MANIFEST}: {key}", f"other sources of the kit wrote it; these would write: {seen}")
+
+
+def _dated(created_at: str, evidence: Evidence, ledger: Ledger) -> None:
+    """A bundle is sealed after what is in it; elsewhere, perhaps, where clocks are set otherwise."""
+    sealed, stream = timing.moment(created_at), evidence.results or evidence.report
+    finished = timing.moment(stream.end["finished_at"]) if stream else None
+    if sealed is None or (finished and sealed < finished - OTHER_CLOCKS):
+        ledger.contradict(
+            f"{layout.MANIFEST}: created_at", created_at, f"a date, not before the end of what it holds, {finished}"
+        )
 
 
 def _missing(evidence: Evidence, ledger: Ledger) -> None:
@@ -199,36 +240,3 @@ def _missing(evidence: Evidence, ledger: Ledger) -> None:
             ledger.miss(f"{run['case']}, process {run['process']}", f"{run['status']}: {run['reason']}")
     if evidence.start["host"]["driver"] is None:
         ledger.miss("GPU driver", "none was seen")
-
-
-def _image(
-    evidence: Evidence | None, rebuild: Callable[[dict[str, Any]], dict[str, Any]] | None, ledger: Ledger
-) -> str:
-    """L1: build the image from its lock again, and compare every identity."""
-    what = "L1: the image"
-    if evidence is None or ledger.contradicted:
-        ledger.skip(what, "L0 does not hold")
-    elif evidence.image is None or evidence.lock is None:
-        ledger.skip(what, "measured on a host: there is no image")
-    elif rebuild is None:
-        ledger.skip(what, "--rebuild builds it from its lock and compares")
-    else:
-        built, recorded = rebuild(evidence.lock), evidence.image
-        documents.check(built, "image-1", "the rebuilt image")
-        for key in ("lock_sha256", "image_id", "manifest_digest"):
-            ledger.equal(f"rebuilt image: {key}", built[key], recorded[key])
-        if built["diff_ids"] != recorded["diff_ids"]:
-            ledger.contradict("rebuilt image: layers", *_layers(built["diff_ids"], recorded["diff_ids"]))
-        if not ledger.contradicted:
-            ledger.confirmed.append(f"the image was built again, bit for bit: {built['image_id']}")
-        return "CONTRADICTED" if ledger.contradicted else "CONFIRMED"
-    return "NOT_CHECKED"
-
-
-def _layers(built: list[str], recorded: list[str]) -> tuple[str, str]:
-    """Say which layers differ: a base that moved, or what we built."""
-    if len(built) != len(recorded):
-        return f"{len(built)} layers", f"{len(recorded)} layers"
-    differ = [index for index, pair in enumerate(zip(built, recorded, strict=True), 1) if pair[0] != pair[1]]
-    place = f"layer {', '.join(map(str, differ))} of {len(built)}"
-    return f"{place}: {built[differ[0] - 1]}", f"{place}: {recorded[differ[0] - 1]}"

@@ -24,6 +24,8 @@ COLUMNS = (
     "samples", "within", "between", "p5_s", "p95_s", "peak", "of_peak", "power_w",
 )  # fmt: skip
 
+FORMULA = frozenset("=+-@")
+
 
 def summary(evidence: Evidence) -> dict[str, Any] | None:
     """Return the statistics of the raw samples; None without results."""
@@ -75,8 +77,11 @@ def spreadsheet(figures: dict[str, Any]) -> bytes:
 
 
 def _cell(value: Any) -> Any:
-    # a spreadsheet would run text that begins so as a formula
-    return f"'{value}" if isinstance(value, str) and value[:1] in {"=", "+", "-", "@", "\t", "\r"} else value
+    if not isinstance(value, str):
+        return value
+    text = visible(value)
+    # a spreadsheet would run text that begins so as a formula, spaces in front or not
+    return f"'{text}" if text.lstrip()[:1] in FORMULA else text
 
 
 def packages(evidence: Evidence) -> dict[str, bytes]:

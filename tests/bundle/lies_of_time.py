@@ -4,7 +4,7 @@ import json
 
 from bundle import layout, streams
 from tests.bundle import fakes_bundle as fakes
-from tests.bundle.lies import process, record, samples
+from tests.bundle.lies import of_case, process, record, samples
 
 
 def of_samples(change, number=None):
@@ -160,6 +160,10 @@ LIES = [
         ),
         f"{S}: the speed of the warm-up",
     ),
+    ("a step that takes no time", of_samples(lambda item: item.update(seconds=1e-300)), f"{S}: the seconds of sample"),
+    ("a step that never ends", of_samples(lambda item: item.update(seconds=1e300)), f"{S}: the seconds of sample"),
+    ("one sample longer than the run", of_samples(lambda item: item.update(seconds=1.0), 0), f"{S}: the inner steps"),
+    ("more work than there is", of_case(work=1.7e308), f"{layout.PROTOCOL}: matmul.bf16.8192: work"),
     ("inner a hundred times", scaled("inner", 100), f"{S}: the inner steps of its samples"),
     ("inner one", processes(lambda item: item.update(inner=1)), f"{S}: the inner steps of a sample"),
     ("no time at all", of_samples(lambda item: item.update(at_s=0)), f"{S}: the time of sample 1"),

@@ -45,6 +45,7 @@ def verdict(**changed):
         "gpu_result": True,
         "verdict": "CONTRADICTED",
         "levels": [{"level": "L0", "question": "?", "verdict": "CONTRADICTED"}],
+        "claimed": ["suite publish"],
         "confirmed": ["one thing"],
         "contradicted": [{"what": "a.json", "seen": "1", "expected": "2"}],
         "not_checked": [{"what": "L1", "reason": "no engine"}],
@@ -55,6 +56,7 @@ def verdict(**changed):
 
 def test_a_verdict_ends_with_the_answer():
     assert console.verdict_lines(verdict()).splitlines() == [
+        "claimed       suite publish",
         "confirmed     one thing",
         "CONTRADICTED  a.json: 1, expected 2",
         "not checked   L1: no engine",
@@ -89,3 +91,50 @@ def test_findings_are_counted_worst_not_hidden():
         console.counted([{"status": status} for status in ("skip", "pass", "fail", "pass")]) == "2 pass, 1 fail, 1 skip"
     )
     assert console.counted([]) == "none"
+
+
+NASTY = "\x1b[2J\x07evil\u202e\nline"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param(
+            console.verdict_lines(
+                verdict(
+                    claimed=[NASTY],
+                    confirmed=[NASTY],
+                    contradicted=[{"what": NASTY, "seen": NASTY, "expected": NASTY}],
+                    not_checked=[{"what": NASTY, "reason": NASTY}],
+                    unknown=[{"what": NASTY, "reason": NASTY}],
+                    notes=[NASTY],
+                )
+            ),
+            id="a verdict",
+        ),
+        pytest.param(
+            console.image_lines(
+                {
+                    "image_id": NASTY,
+                    "manifest_digest": NASTY,
+                    "identical": False,
+                    "differences": [{"path": NASTY, "kind": NASTY, "class": NASTY}],
+                    "unexpected": [{"path": NASTY, "field": NASTY, "built": NASTY, "committed": NASTY}],
+                }
+            ),
+            id="an image",
+        ),
+        pytest.param(
+            console.table(
+                {"cases": [{"status": NASTY, "case": NASTY, "value": None, "low": None, "high": None, "unit": NASTY,
+                            "of_peak": None, "reasons": [NASTY], "processes": 0}]}
+            ),
+            id="figures",
+        ),
+        pytest.param(shown(code=NASTY, seen=NASTY, reason=NASTY, remedy=NASTY), id="a finding"),
+    ],
+)  # fmt: skip
+def test_no_control_of_anybody_reaches_the_terminal(said):
+    assert "evil" in said
+    assert not set(said) & {"\x1b", "\x07", "\u202e"}
+    assert all("line" in line for line in said.splitlines() if "evil" in line)

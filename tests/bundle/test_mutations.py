@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from bundle import archive, layout, streams, verify
+from bundle import archive, console, layout, streams, verify
 from schema import documents
 from schema.errors import KitError
 from tests.bundle import fakes_bundle as fakes
@@ -140,3 +140,35 @@ def test_an_odd_value_in_any_place_of_any_record_ends_in_a_verdict_not_a_crash(g
                 verdict = verify.judge(files if which == layout.MANIFEST else fakes.sealed_again(files))
                 documents.check(verdict, "verdict-1")
                 json.dumps(verdict, ensure_ascii=False).encode()
+
+
+EXTREMES = [1e-300, 5e-324, 1.7e308, 1e300, -1e300, -1, 0, 10**15 - 1]
+
+
+def numbers(record):
+    """Yield the path to every number in a record."""
+    for path in places(record):
+        value = record
+        for key in path:
+            value = value[key]
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            yield path
+
+
+@pytest.mark.parametrize("kind", ["start", "process", "telemetry", "sample", "end", "every sample"])
+def test_a_number_at_the_extremes_ends_in_a_verdict_that_can_be_shown(good, kind):
+    """By whatever sources: those of this K would refuse most of it before a figure is made."""
+    rng = random.Random(kind)
+    lines = [json.loads(line) for line in b"".join(streams.unpack(good[layout.SAMPLES])).splitlines()]
+    lines[0]["cargo_sha256"] = "0" * 64
+    mine = [number for number, line in enumerate(lines) if line["kind"] == kind.removeprefix("every ")]
+    for path in numbers(lines[mine[0]]):
+        for odd in rng.sample(EXTREMES, 3):
+            chosen = set(mine if kind.startswith("every") else mine[:1])
+            changed_lines = [put(line, path, odd) if at in chosen else line for at, line in enumerate(lines)]
+            report = good[layout.REPORT].replace(fakes.identity.cargo().encode(), b"0" * 64)
+            files = good | {layout.REPORT: report, layout.SAMPLES: streams.pack(fakes.lines(changed_lines))}
+            verdict = verify.judge(fakes.sealed_again(files))
+            said = console.verdict_lines(verdict)
+            assert verdict["verdict"] in said
+            assert "Error" not in said, (path, odd, said)

@@ -7,11 +7,11 @@ import os
 
 import pytest
 
-from bundle import archive, layout, streams, verify
+from bundle import archive, console, layout, streams, verify, views
 from schema import canon, documents
 from schema.errors import KitError
 from tests.bundle import fakes_bundle as fakes
-from tests.bundle.lies import LIES, summary
+from tests.bundle.lies import LIES, samples, summary
 
 
 @pytest.fixture(scope="module")
@@ -208,7 +208,9 @@ def test_what_other_sources_wrote_or_judged_is_said_last_and_plainly(good):
     verdict = verify.judge(other_sources(good | {"card.md": b"fastest"}))
 
     said = " ".join(verdict["notes"])
-    assert "sources unknown to this checkout: K 0000" in said
+    word = next(item["reason"] for item in verdict["not_checked"] if item["what"] == layout.AT_ITS_WORD)
+    assert "measured by sources that this checkout does not have" in word
+    assert "K 0000" in word
     assert "would be judged otherwise by this kit" in said
     assert "card.md" in verdict["notes"][-1]
     assert "Do not open or trust them" in verdict["notes"][-1]
@@ -354,6 +356,128 @@ def test_a_host_run_has_no_image_to_build(on_host):
     assert {"what": "L1: the image", "reason": "measured on a host: there is no image"} in verdict["not_checked"]
 
 
+def no_engine(_):
+    raise KitError("no engine answers", "./kit --setup doctor")
+
+
+def test_an_image_that_could_not_be_built_again_leaves_the_verdict_of_l0_and_says_why(good):
+    verdict = verify.judge(good, rebuild=no_engine)
+
+    reason = "it could not be built again: no engine answers; ./kit --setup doctor"
+    assert verdict["verdict"] == "CONFIRMED"
+    assert [level["verdict"] for level in verdict["levels"]][:2] == ["CONFIRMED", "NOT_CHECKED"]
+    assert {"what": "L1: the image", "reason": reason} in verdict["not_checked"]
+
+
+@pytest.mark.parametrize(
+    ("change", "rebuild", "code"),
+    [
+        pytest.param({}, None, 0, id="confirmed"),
+        pytest.param({}, lambda _: fakes.IMAGE, 0, id="confirmed, image and all"),
+        pytest.param({}, no_engine, 2, id="what was asked for could not be done"),
+        pytest.param({}, lambda _: fakes.IMAGE | {"image_id": "sha256:" + "9" * 64}, 1, id="another image"),
+        pytest.param({"x": b""}, None, 1, id="contradicted"),
+        pytest.param({"x": b""}, no_engine, 1, id="contradicted, so nothing is built"),
+    ],
+)
+def test_the_exit_code_says_which_of_the_three_it_was(good, change, rebuild, code):
+    verdict = verify.judge(good | change, rebuild=rebuild)
+
+    assert verify.exit_code(verdict, rebuild=rebuild is not None) == code
+
+
+def test_an_image_that_is_not_the_one_that_ships_with_the_kit_is_contradicted(good):
+    asked = []
+
+    def unexpected(image):
+        asked.append(image)
+        return [{"path": "x.image.json", "field": "image_id", "committed": "sha256:9", "built": image["image_id"]}]
+
+    verdict = verify.judge(good, unexpected=unexpected)
+
+    assert asked == [fakes.IMAGE]
+    assert verdict["contradicted"] == [
+        {
+            "what": "image.json: image_id",
+            "seen": fakes.IMAGE["image_id"],
+            "expected": "sha256:9, as x.image.json says",
+        }
+    ]
+    assert contradictions(verify.judge(good, unexpected=lambda _: [])) == []
+
+
+@pytest.mark.parametrize("when", ["2026-13-45T00:00:00Z", "0001-01-01T00:00:00Z", "2026-11-01T00:00:00Z"])
+def test_a_bundle_is_sealed_on_a_day_that_there_was_after_what_it_holds(good, when):
+    found = contradictions(verify.judge(fakes.sealed_again(good, created_at=when)))
+
+    assert found == ["bundle.json: created_at"]
+
+
+# What is claimed, and by whom -----------------------------------------------------------------------------------------
+
+
+def test_a_verdict_says_first_what_the_bundle_claims(good):
+    claimed = verify.judge(good)["claimed"]
+
+    assert claimed[0] == "on AMD Instinct MI300X (rocm), amdgpu 6.12.12"
+    assert claimed[1].startswith(
+        "with PyTorch 2.6.0+rocm5.7.1, ROCm 5.7.1, HIP 5.7.31921, Python 3.13.5; the image sha256:"
+    )
+    assert claimed[2].startswith(f"at {fakes.WHEN}; validation: ")
+    assert claimed[3] == "suite custom, 3 processes a case: 2 of 2 cases measured · 240 samples"
+    assert [line.partition(":")[0] for line in claimed[4:]] == [item["case"] for item in fakes.CASES]
+
+
+def test_what_an_unknown_k_leaves_unchecked_is_said_in_the_answer_and_on_the_card(good):
+    files = other_sources(good)
+    last = console.verdict_lines(verify.judge(files)).splitlines()[-1]
+    evidence = fakes.seal.understood(files)
+    card = views.views(evidence, views.summary(evidence))["card.md"].decode()
+
+    assert last == "CONFIRMED at L0, but for what only its own sources can tell"
+    assert "measured by sources that this checkout does not have" in card.splitlines()[0]
+    assert console.verdict_lines(verify.judge(good)).splitlines()[-1] == "CONFIRMED at L0"
+
+
+# A case that forks ----------------------------------------------------------------------------------------------------
+
+
+def doubled(lines):
+    """Write each sample and record of the first process a second time, as its copy does; count right."""
+    end = json.loads(lines.pop())
+    mine = [line for line in lines if b'"matmul.bf16.8192","process":0' in line]
+    place = lines.index(mine[-1]) + 1
+    lines[place:place] = mine
+    end["counts"]["sample"] += len(mine) - 1
+    end["counts"]["process"] += 1
+    lines.append(json.dumps(end).encode() + b"\n")
+
+
+def process_twice(lines):
+    end = json.loads(lines.pop())
+    lines.insert(43, lines[42])
+    end["counts"]["process"] += 1
+    lines.append(json.dumps(end).encode() + b"\n")
+
+
+def sample_after_its_end(lines):
+    lines[40], lines[42] = lines[42], lines[40]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        pytest.param(doubled, "stands after the record of its end", id="all of a process twice"),
+        pytest.param(process_twice, "a process stands twice", id="its record twice"),
+        pytest.param(sample_after_its_end, "stands after the record of its end", id="a sample after its end"),
+    ],
+)
+def test_each_process_has_its_samples_once_before_its_one_record(good, change, words):
+    found = verify.judge(samples(change)(good))["contradicted"]
+
+    assert any(words in f"{item['what']} {item['seen']}" for item in found), found
+
+
 # Folders from strangers -----------------------------------------------------------------------------------------------
 
 
@@ -427,6 +551,16 @@ def test_a_file_with_an_odd_name_is_only_a_file_too_many(good, tmp_path):
     assert verdict["verdict"] == "CONTRADICTED"
     assert json.dumps(verdict).isascii()
     documents.check(verdict, "verdict-1")
+
+
+@pytest.mark.parametrize("place", ["x", "case/x", "benchmarks/a/b"])
+def test_an_empty_folder_is_a_thing_too_many(good, tmp_path, place):
+    folder = fakes.write(good, tmp_path / "bundle")
+    (folder / place).mkdir(parents=True)
+
+    found = verify.verify(folder)["contradicted"]
+
+    assert [(item["what"], item["seen"]) for item in found] == [(f"{place}/", "an empty folder")]
 
 
 @pytest.mark.parametrize("path", ["/dev/null", "/nonexistent", "/dev"])
