@@ -471,7 +471,7 @@ def test_two_builds_of_a_minimal_debian_differ_in_nothing_but_the_date_that_a_re
         assert engine.image(made["reference"])["id"] == made["engine_id"]
         assert engine.image(made["reference"])["diff_ids"] == made["diff_ids"]
         names = [name for found in engine.api.images() for name in found.get("RepoTags") or []]
-        assert [name for name in names if ":kit-test" in name] == ["rocm-repro-kit:kit-test-minimal-custom"]
+        assert [name for name in names if ":kit-test-minimal" in name] == ["rocm-repro-kit:kit-test-minimal-custom"]
         assert left_in(out) == [".lock"]
     finally:
         engine.remove("rocm-repro-kit:kit-test-minimal-custom", force=True)
