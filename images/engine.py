@@ -130,7 +130,7 @@ class Engine:
                 "reach the registry from this engine (proxy, mirror, login), or `docker load` an archive of the image"
             )
             message = error.message if reference in error.message else f"cannot pull {reference}: {error.message}"
-            raise EngineError(message, hint, status=error.status) from error
+            raise EngineError(message, endpoint.remedy(message, hint), status=error.status) from error
         return self.require(reference)
 
     def remove(self, reference: str, *, force: bool = False) -> bool:
