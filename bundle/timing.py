@@ -39,8 +39,9 @@ FEW = 10
 #: Least share of the time between two samples that is theirs: what the host does in between is small, but where it
 #: hides its launches behind a delay.
 BUSY, BUSY_DELAYED = 0.25, 0.05
-#: How often over or under the warm-up's steps may fill its seconds, at the speed of the samples: clocks rise and fall.
-WARM_UP, WARM_UP_DELAYED = 20.0, 100.0
+#: How often over or under the warm-up's steps may fill its seconds, at the speed of the samples: clocks rise and fall,
+#: machines stall.
+WARM_UP, WARM_UP_DELAYED = 50.0, 100.0
 
 
 def moment(text: str) -> datetime | None:
@@ -204,6 +205,9 @@ def _speed(run: dict[str, Any], step_s: float, took: list[float], times: Sequenc
     warm_up, factor = run["warm_up"], WARM_UP_DELAYED if delayed else WARM_UP
     if not run["inner"] <= warm_up["steps"]:
         yield "the steps of the warm-up", warm_up["steps"], f"at least one sample of {run['inner']}"
-    elif not warm_up["seconds"] / factor <= warm_up["steps"] * step_s <= warm_up["seconds"] * factor:
+        return
+    seconds, filled = warm_up["seconds"], warm_up["steps"] * step_s
+    # few samples may all fall into one stall of the machine
+    if not seconds / factor <= filled or (len(took) >= FEW and not filled <= seconds * factor):
         seen = f"{warm_up['steps']} steps in {warm_up['seconds']} s"
         yield "the speed of the warm-up", seen, f"about that of its samples, {step_s} s a step"
