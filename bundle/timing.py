@@ -41,7 +41,7 @@ FEW = 10
 BUSY, BUSY_DELAYED = 0.25, 0.05
 #: How often over or under the warm-up's steps may fill its seconds, at the speed of the samples: clocks rise and fall,
 #: machines stall.
-WARM_UP, WARM_UP_DELAYED = 50.0, 100.0
+WARM_UP, WARM_UP_DELAYED = 25.0, 100.0
 
 
 def moment(text: str) -> datetime | None:
