@@ -5,9 +5,12 @@ Libraries print to stdout, so `claim_stdout` keeps the real one for records and 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import sys
+import time
 from datetime import datetime, timezone
 from typing import IO, TYPE_CHECKING, Any
 
@@ -20,9 +23,15 @@ if TYPE_CHECKING:
 MAX_LINE_BYTES = 64 << 20  # facts of one check, inventories included, stay far below
 
 
+#: What asks a run to end. Held back while a line is written: a record is whole or not there.
+STOPPING = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+#: The wall clock is read once and may be set later; what says when things happened goes on from there evenly.
+_EPOCH_S = time.time() - time.monotonic()
+
+
 def now() -> str:
-    """Return the time as RFC 3339 in UTC, to the second."""
-    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """Return the time as RFC 3339 in UTC, to the second. It never goes backwards within a process."""
+    return datetime.fromtimestamp(_EPOCH_S + time.monotonic(), timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def compact(document: Any) -> str:
@@ -30,12 +39,52 @@ def compact(document: Any) -> str:
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
+def say(text: str) -> None:
+    """Print a line of progress, or why a run ended, to stderr; a stderr that takes nothing is no reason to end."""
+    if sys.stderr is None:  # print would take stdout instead
+        return
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        to_nowhere(2)
+
+
+def to_nowhere(number: int) -> None:
+    """Point an output that takes nothing to /dev/null: what Python still holds for it would fail again at its end."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, number)
+    os.close(null)
+
+
+def standard_streams() -> None:
+    """Raise KitError when stdout is closed; put /dev/null where stdin or stderr is.
+
+    Whatever is opened next would get the number of a closed one, and what is printed there.
+    """
+    if sys.stdout is None:
+        raise KitError("stdout is closed, so the output has nowhere to go", "send it to a file: > FILE")
+    for number in (0, 2):
+        if not _is_open(number):
+            lowest = os.open(os.devnull, os.O_RDWR)  # which is this one
+            os.set_inheritable(lowest, True)  # noqa: FBT003 - positional only
+
+
+def _is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
+
+
 def claim_stdout() -> Writer:
     """Take stdout for records; whatever Python, C or a child process prints from now on goes to stderr."""
+    standard_streams()
     sys.stdout.flush()
     channel = os.dup(1)
     os.dup2(2, 1)
-    return Writer(os.fdopen(channel, "w", encoding="utf-8", newline="\n"))
+    # Names from the machine may hold bytes that are no UTF-8.
+    return Writer(os.fdopen(channel, "w", encoding="utf-8", errors="replace", newline="\n"))
 
 
 class Writer:
@@ -51,9 +100,24 @@ class Writer:
 
     def write_object(self, item: dict[str, Any]) -> None:
         """Write one record that is a JSON object already (relayed from a child process)."""
-        self.channel.write(compact(item) + "\n")
-        self.channel.flush()
+        line = compact(item) + "\n"
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        try:
+            signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
+            self.channel.write(line)
+            self.channel.flush()
+        except OSError as error:
+            raise KitError(
+                f"the records cannot be written: {error.strerror or error}", "send stdout where all of it is taken"
+            ) from error
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         self.counts[item["kind"]] = self.counts.get(item["kind"], 0) + 1
+
+    def close(self) -> None:
+        """Let go of the channel; what it did not take was said when it was written."""
+        with contextlib.suppress(OSError):
+            self.channel.close()
 
 
 def parse_line(line: str | bytes, number: int) -> dict[str, Any]:

@@ -147,7 +147,7 @@ def test_a_lock_that_cannot_be_read_is_said_without_a_traceback(python, cargo):
     done = run(python, cargo, "-m", "validate", "--lock", "nowhere.json")
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("cannot read the lock nowhere.json")
+    assert done.stderr.startswith("error: cannot read the lock nowhere.json")
     assert "hint: " in done.stderr
 
 

@@ -7,11 +7,11 @@ import contextlib
 import faulthandler
 import sys
 
-from schema.errors import KitError
 from schema.records import exit_code
 from schema.stream import claim_stdout
 from validate import checking, context
 from validate.checks import CHECKS
+from validate.edge import guarded
 from validate.machine import Machine
 
 DEADLINE_S = 540  # the host ends a silent container at ten minutes; the stacks must be out before
@@ -19,6 +19,10 @@ DEADLINE_S = 540  # the host ends a silent container at ten minutes; the stacks 
 
 def main(argv: list[str] | None = None) -> int:
     """Return 0 all well, 1 something failed, 2 could not run or nothing applied."""
+    return guarded(lambda _: _validate(argv))
+
+
+def _validate(argv: list[str] | None) -> int:
     names = [checking.name_of(check) for check in CHECKS]
     parser = argparse.ArgumentParser("python3 -m validate", description=__doc__)
     parser.add_argument("--lock", default="", metavar="FILE.json", help="the lock to hold this machine against")
@@ -29,23 +33,16 @@ def main(argv: list[str] | None = None) -> int:
         for check in CHECKS:
             print(f"{checking.name_of(check):14} {checking.question_of(check)}")
         return 0
-    writer = claim_stdout()
-    faulthandler.enable()
-    faulthandler.dump_traceback_later(DEADLINE_S, file=sys.stderr)
     selected = [check for check in CHECKS if not options.only or checking.name_of(check) in options.only]
-    try:
-        machine = Machine()
-        lock = context.read_lock(machine, options.lock)
-        return exit_code(checking.run_checks(machine, lock, writer, selected))
-    except KitError as error:
-        print(error, file=sys.stderr)
-    except BrokenPipeError:
-        print("whoever read the records is gone", file=sys.stderr)
-    finally:
-        faulthandler.cancel_dump_traceback_later()
-        with contextlib.suppress(OSError):  # the reader may be gone
-            writer.channel.close()
-    return 2
+    with contextlib.closing(claim_stdout()) as writer:
+        faulthandler.enable(file=2)  # which is there even when sys.stderr is not
+        faulthandler.dump_traceback_later(DEADLINE_S, file=2)
+        try:
+            machine = Machine()
+            lock = context.read_lock(machine, options.lock)
+            return exit_code(checking.run_checks(machine, lock, writer, selected))
+        finally:
+            faulthandler.cancel_dump_traceback_later()
 
 
 if __name__ == "__main__":

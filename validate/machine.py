@@ -19,7 +19,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable
+from typing import IO, TYPE_CHECKING, Any, Callable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 READ_LIMIT = 4 << 20  # bytes; no file that a check reads is nearly as long
 NOT_FOUND = 127
 NOT_EXECUTABLE = 126
-DRAIN_S = 5  # how long a killed command may take to let go of its pipes
+DIE_S = 5  # how long a killed command may take to end
 
 
 @dataclass(frozen=True)
@@ -83,24 +83,27 @@ class Machine:
     def run(self, argv: Sequence[str], timeout_s: float = 30, env: dict[str, str] | None = None) -> Ran:
         """Run a command without a shell, `env` added to ours; kill it and all its children at the time limit."""
         argv = tuple(argv)
-        try:
-            process = subprocess.Popen(  # noqa: S603 - an argument list of our own, never a shell
-                argv,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})},
-                start_new_session=True,
-            )
-        except OSError as error:
-            missing = error.errno == errno.ENOENT
-            return Ran(argv, NOT_FOUND if missing else NOT_EXECUTABLE, "", os.strerror(error.errno or 0), missing)
-        try:
-            out, err = process.communicate(timeout=timeout_s)
-        except subprocess.TimeoutExpired:
-            out, err = _kill(process)
-            return Ran(argv, None, _text(out), _text(err), timed_out=True)
-        return Ran(argv, process.returncode, _text(out), _text(err))
+        # Files, not pipes: a pipe ends when the last of its children lets go of it, not when the command does.
+        with _in_memory("stdout") as out, _in_memory("stderr") as err:
+            try:
+                process = subprocess.Popen(  # noqa: S603 - an argument list of our own, never a shell
+                    argv,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=err,
+                    env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})},
+                    start_new_session=True,
+                )
+            except OSError as error:
+                missing = error.errno == errno.ENOENT
+                return Ran(argv, NOT_FOUND if missing else NOT_EXECUTABLE, "", os.strerror(error.errno or 0), missing)
+            try:
+                code: int | None = process.wait(timeout_s)
+            except subprocess.TimeoutExpired:
+                code = None
+            finally:
+                _kill(process)
+            return Ran(argv, code, _text(out), _text(err), timed_out=code is None)
 
     def read(self, path: str) -> str | None:
         """Return a file's text, at most 4 MiB of it; None when it cannot be read."""
@@ -186,18 +189,21 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _text(raw: bytes | None) -> str:
-    return (raw or b"").decode("utf-8", "replace")
+def _in_memory(name: str) -> IO[bytes]:
+    return os.fdopen(os.memfd_create(name), "w+b")
 
 
-def _kill(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
-    """Kill a command's whole session; return what it had printed.
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode("utf-8", "replace")
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a command's whole session, and what it left there if it has ended.
 
     A process that waits inside a dead driver cannot be killed: it is left behind rather than waited for.
     """
     with contextlib.suppress(OSError):
         os.killpg(process.pid, signal.SIGKILL)
-    try:
-        return process.communicate(timeout=DRAIN_S)
-    except subprocess.TimeoutExpired as error:
-        return error.stdout or b"", error.stderr or b""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(DIE_S)

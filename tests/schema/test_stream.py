@@ -1,6 +1,10 @@
+import datetime as dt
 import io
+import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -67,3 +71,70 @@ def test_noise_of_python_c_and_children_stays_out_of_the_records():
 
     assert done.stdout == '{"kind":"start"}\n'
     assert {"python noise", "c noise", "child noise"} <= set(done.stderr.splitlines())
+
+
+class Backwards(dt.datetime):
+    """A wall clock that somebody sets back at each reading."""
+
+    readings = 0
+
+    @classmethod
+    def now(cls, tz=None):
+        cls.readings += 1
+        return cls(2026, 11, 30, 12, 0, 0, tzinfo=tz) - dt.timedelta(hours=cls.readings)
+
+
+def test_time_never_goes_backwards_though_the_wall_clock_does(monkeypatch):
+    monkeypatch.setattr(stream, "datetime", Backwards)
+    monkeypatch.setattr(time, "time", lambda: 0.0)
+    started = stream.now()
+    passed = time.monotonic() + 3600
+    monkeypatch.setattr(time, "monotonic", lambda: passed)
+
+    finished = stream.now()
+
+    taken = dt.datetime.fromisoformat(finished[:-1]) - dt.datetime.fromisoformat(started[:-1])
+    assert 3599 <= taken.total_seconds() <= 3602
+    assert abs(dt.datetime.fromisoformat(started[:-1] + "+00:00").timestamp() - REAL) < 600
+
+
+REAL = time.time()
+
+
+def test_a_name_that_is_no_utf8_does_not_cost_the_record():
+    program = (
+        "from schema.stream import claim_stdout\n"
+        "claim_stdout().write_object({'kind': 'start', 'environment': {'HIP_PATH': 'caf\\udce9'}})\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=sources.ROOT, check=True)
+
+    assert done.stdout == '{"kind":"start","environment":{"HIP_PATH":"caf?"}}\n'
+
+
+def test_records_that_cannot_be_written_are_an_error_with_a_reason():
+    read, write = os.pipe()
+    os.close(read)
+    writer = stream.Writer(os.fdopen(write, "w"))
+
+    with pytest.raises(KitError, match="the records cannot be written: Broken pipe"):
+        writer.write_object({"kind": "start"})
+    writer.close()
+
+
+def test_a_signal_while_a_line_is_written_waits_for_its_end():
+    seen = []
+
+    class Slow(io.StringIO):
+        def write(self, text):
+            os.kill(os.getpid(), signal.SIGTERM)
+            seen.append("written")
+            return super().write(text)
+
+    before = signal.signal(signal.SIGTERM, lambda *_: seen.append("stopped"))
+    try:
+        stream.Writer(Slow()).write_object({"kind": "start"})
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+    assert seen == ["written", "stopped"]

@@ -1,4 +1,5 @@
 import errno
+import os
 import signal
 import sys
 import time
@@ -51,6 +52,42 @@ def test_at_the_time_limit_the_command_and_its_children_end(machine, tmp_path):
 
     assert (ran.timed_out, ran.code, ran.stdout) == (True, None, "begun\n")
     assert time.monotonic() - begun < 5
+    assert gone(int(mark.read_text()))
+
+
+@pytest.mark.parametrize("session", [False, True], ids=["in its group", "a daemon"])
+def test_a_command_has_ended_when_it_ends_though_a_helper_holds_its_output(machine, session):
+    child = f"subprocess.Popen(['sleep', '20'], start_new_session={session})"
+    begun = time.monotonic()
+
+    ran = machine.run([sys.executable, "-c", f"import subprocess; print({child}.pid)"], timeout_s=15)
+
+    assert (ran.ok, ran.timed_out) == (True, False)
+    assert time.monotonic() - begun < 10
+    if session:
+        os.kill(int(ran.stdout), signal.SIGKILL)
+    assert gone(int(ran.stdout))
+
+
+def test_what_ends_the_run_ends_the_command(machine, tmp_path):
+    mark = tmp_path / "pid"
+    program = f"import os, time, pathlib; pathlib.Path({str(mark)!r}).write_text(str(os.getpid())); time.sleep(60)"
+
+    class Stop(BaseException):
+        pass
+
+    def stop(*_):
+        raise Stop
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 1.5)
+    try:
+        with pytest.raises(Stop):
+            machine.run([sys.executable, "-c", program])
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
     assert gone(int(mark.read_text()))
 
 
