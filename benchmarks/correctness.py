@@ -15,22 +15,71 @@ PART = 1 << 24  # elements compared at once
 ELEMENT = 2.0
 
 
-def compare(output: Any, reference: Any, tolerance: float, name: str) -> dict[str, Any]:
-    """Return the `correctness` object of results-1: ||output - reference|| / ||reference|| against `tolerance`.
+def correctness(error: float | None, tolerance: float, reference: str, *, finite: bool = True) -> dict[str, Any]:
+    """Return the `correctness` object of results-1. This is the only place where a result passes.
 
-    No element may be off by more than `ELEMENT` tolerances of the reference's largest either; where one is, `reference`
-    says so. `output` and `reference` are tensors of one shape; `name` says what the reference is. Both are compared in
-    float64 on the CPU, so that the device under test does not judge itself. A shape that differs fails: it never
+    It passes when every value is finite and `error` is a number that is at most `tolerance`.
+    """
+    if error is not None and not -math.inf < error < math.inf:
+        error = None
+    passed = finite and error is not None and error <= tolerance
+    return {"passed": passed, "error": error, "tolerance": tolerance, "finite": finite, "reference": reference}
+
+
+def judged(found: Any) -> dict[str, Any]:
+    """Return a `correctness` object of unknown origin, judged by its own numbers.
+
+    Raises TypeError or ValueError, saying what is odd, for what is none and for one whose `passed` denies its numbers.
+    """
+    if not isinstance(found, dict):
+        raise TypeError(f"{_short(found)}, which is no dict")
+    if lacks := [name for name in KINDS if name not in found]:
+        raise ValueError(f"{_short(found)}, which has no {', '.join(lacks)}")
+    if added := [str(name) for name in found if name not in KINDS]:
+        raise ValueError(f"{_short(found)}, in which {', '.join(added)} means nothing")
+    for name, (kinds, words) in KINDS.items():
+        if not isinstance(found[name], kinds) or (isinstance(found[name], bool) and kinds is not bool):
+            raise TypeError(f"{name} {_short(found[name])}, which is {words}")
+    if not 0 <= found["tolerance"] < math.inf:
+        raise ValueError(f"tolerance {found['tolerance']}, which is no number from 0 up")
+    if found["error"] is not None and found["error"] < 0:
+        raise ValueError(f"error {found['error']}, which is less than nothing")
+    right = correctness(found["error"], found["tolerance"], found["reference"], finite=found["finite"])
+    if right["passed"] is not found["passed"]:
+        numbers = f"error {found['error']}, tolerance {found['tolerance']}, finite {found['finite']}"
+        raise ValueError(f"passed {found['passed']}, and {numbers} say otherwise")
+    return right
+
+
+#: What each part of a `correctness` object may be, and how it is said that it is not.
+KINDS: dict[str, tuple[Any, str]] = {
+    "passed": (bool, "neither True nor False"),
+    "error": ((int, float, type(None)), "neither a number nor None"),
+    "tolerance": ((int, float), "no number"),
+    "finite": (bool, "neither True nor False"),
+    "reference": (str, "no text"),
+}
+
+
+def _short(value: Any) -> str:
+    return repr(value)[:100]
+
+
+def compare(output: Any, reference: Any, tolerance: float, name: str) -> dict[str, Any]:
+    """Return the `correctness` object of `output` against `reference`, two tensors; `name` says what the latter is.
+
+    Its `error` is ||output - reference|| / ||reference||. No element may be off by more than `ELEMENT` tolerances of
+    the reference's largest either: that share, divided by `ELEMENT`, is the error where it is larger. Both are compared
+    in float64 on the CPU, so that the device under test does not judge itself. A shape that differs fails: it never
     broadcasts.
     """
-    found = {"passed": False, "error": None, "tolerance": tolerance, "finite": True, "reference": name}
     if tuple(output.shape) != tuple(reference.shape):
         seen = f"{name} (of shape {tuple(reference.shape)}, the output has {tuple(output.shape)})"
-        return {**found, "reference": seen}
+        return correctness(None, tolerance, seen)
     squares, sizes, worst, largest = [], [], 0.0, 0.0
     for seen, expected in _parts(output, reference):
         if not (bool(seen.isfinite().all()) and bool(expected.isfinite().all())):
-            return {**found, "finite": False}
+            return correctness(None, tolerance, name, finite=False)
         off = (seen - expected).abs()
         squares.append(float(off.square().sum()))
         sizes.append(float(expected.square().sum()))
@@ -38,11 +87,9 @@ def compare(output: Any, reference: Any, tolerance: float, name: str) -> dict[st
             worst, largest = max(worst, float(off.max())), max(largest, float(expected.abs().max()))
     distance, size = math.sqrt(math.fsum(squares)), math.sqrt(math.fsum(sizes))
     error, element = (distance / size, worst / largest) if size > 0 else (distance, worst)
-    if not math.isfinite(error):
-        return found
     if element > ELEMENT * tolerance:
-        found["reference"] = f"{name}; one element is off by {element:.3g} of the largest"
-    return {**found, "error": error, "passed": error <= tolerance and element <= ELEMENT * tolerance}
+        name = f"{name}; one element is off by {element:.3g} of the largest"
+    return correctness(max(error, element / ELEMENT), tolerance, name)
 
 
 def _parts(output: Any, reference: Any) -> Iterator[tuple[Any, Any]]:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from benchmarks.correctness import compare, every_value_finite, tensors
+from benchmarks.correctness import compare, correctness, every_value_finite, judged, tensors
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,8 @@ def test_a_few_elements_never_written_do_not_vanish_in_the_norm(torch, tolerance
 
     assert not found["passed"]
     assert found["reference"].startswith("the truth; one element is off by 0.")
-    assert tolerance == 1e-5 or found["error"] < tolerance  # the norm alone would let it pass
+    norm = float((output - reference).norm() / reference.norm())
+    assert tolerance == 1e-5 or norm < tolerance  # the norm alone would let it pass
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
@@ -70,3 +71,57 @@ def test_tensors_are_found_however_deep_they_lie(torch):
     assert [id(tensor) for tensor in tensors({"x": [a, (b, {"y": c})], "z": 3})] == [id(a), id(b), id(c)]
     assert every_value_finite({"x": [a, (b, None, "text", torch.ones(2, dtype=torch.int8))]})
     assert not every_value_finite({"x": [a, (b, {"y": c})]})
+
+
+@pytest.mark.parametrize("finite", [True, False])
+@pytest.mark.parametrize("tolerance", [0.0, 1e-3, 1.0])
+@pytest.mark.parametrize("error", [None, 0, 0.0, 1e-3, 1.0, 1.5, math.nan, math.inf])
+def test_what_passes_follows_from_the_numbers_and_nothing_can_say_otherwise(error, tolerance, finite):
+    found = correctness(error, tolerance, "it", finite=finite)
+
+    number = error is not None and math.isfinite(error)
+    assert found["passed"] is (finite and number and error <= tolerance)
+    assert found["error"] == (error if number else None)
+    assert judged(found) == found
+    with pytest.raises(ValueError, match="say otherwise"):
+        judged({**found, "passed": not found["passed"]})
+
+
+RIGHT = correctness(0.0, 1e-3, "it")
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        (None, "None, which is no dict"),
+        (True, "True, which is no dict"),
+        ([0.0], "which is no dict"),
+        ({}, "which has no passed, error, tolerance, finite, reference"),
+        ({**RIGHT, 3: 4}, "in which 3 means nothing"),
+        ({**RIGHT, "passed": 1}, "passed 1, which is neither True nor False"),
+        ({**RIGHT, "finite": None}, "finite None, which is neither True nor False"),
+        ({**RIGHT, "error": True}, "error True, which is neither a number nor None"),
+        ({**RIGHT, "error": "0"}, "error '0', which is neither a number nor None"),
+        ({**RIGHT, "error": -1.0}, "error -1.0, which is less than nothing"),
+        ({**RIGHT, "tolerance": None}, "tolerance None, which is no number"),
+        ({**RIGHT, "tolerance": math.nan}, "tolerance nan, which is no number from 0 up"),
+        ({**RIGHT, "tolerance": math.inf}, "tolerance inf, which is no number from 0 up"),
+        ({**RIGHT, "tolerance": -1}, "tolerance -1, which is no number from 0 up"),
+        ({**RIGHT, "reference": 3}, "reference 3, which is no text"),
+        ({**RIGHT, "error": 10**400, "passed": True}, "say otherwise"),
+    ],
+)
+def test_what_is_no_correctness_is_told(found, message):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        judged(found)
+
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("tolerance", [1e-5, 1e-2])
+def test_what_compare_finds_follows_from_its_own_numbers(torch, tolerance):
+    reference = normal(torch, 1000)
+
+    for spoilt in (reference, reference * 1.005, reference * math.nan, reference[:-1], reference.flip(0)):
+        found = compare(spoilt, reference, tolerance, "it")
+        assert judged(found) == found
