@@ -12,17 +12,21 @@ import hashlib
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks import cases, plan, running
-from benchmarks.children import Sampler, ask
-from benchmarks.signals import Signals, Stopped
+from benchmarks.sampler import Sampler
+from benchmarks.watching import ask
 from schema.errors import KitError
 from schema.records import End, exit_code
-from schema.stream import claim_stdout, now
+from schema.stream import claim_stdout, now, say
 from validate import context
 from validate.describe import assert_ours, start_record
+from validate.edge import Signals, guarded
 from validate.machine import Machine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 DESCRIBE_S = 120  # seconds to import a case file, which may import torch
 
@@ -54,20 +58,12 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; every error that a user can cause ends in a message, a hint and exit code 2."""
-    options = parser().parse_args(argv)
-    try:
-        assert_ours()
-        return _list(options) if options.list else _measure(options)
-    except KitError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        # Records have nowhere to go (a closed pipe, a full disk), or the system starts no more processes.
-        print(f"error: the run cannot go on: {error.strerror or error}", file=sys.stderr)
-        return 2
-    except Stopped as error:
-        print(f"error: {error} ended the run before anything was measured", file=sys.stderr)
-        return 2
+    return guarded(lambda signals: _run(parser().parse_args(argv), signals))
+
+
+def _run(options: argparse.Namespace, signals: Signals) -> int:
+    assert_ours()
+    return _list(options) if options.list else _measure(options, signals)
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -78,48 +74,51 @@ def _list(options: argparse.Namespace) -> int:
     return 0
 
 
-def _measure(options: argparse.Namespace) -> int:
+def _measure(options: argparse.Namespace, signals: Signals) -> int:
     seed, deadline_s = _number("--seed", options.seed, whole=True), _number("--deadline", options.deadline or "0")
     timing = plan.TIMING[options.suite]
     file, sha256 = _file(options.case) if options.case else ("", "")
-    writer = claim_stdout()
     origin = time.monotonic()
-    with contextlib.closing(writer.channel), Signals() as signals:
+    with contextlib.closing(claim_stdout()) as writer:
         machine = Machine()
         lock = context.read_lock(machine, options.lock) if options.lock else None
-        print("looking at the machine and its torch ...", file=sys.stderr, flush=True)
+        say("looking at the machine and its torch ...")
         start = start_record("results-1", machine, lock=lock)
         if start.torch.get("version") is None:
             raise KitError(f"torch cannot be imported: {start.torch.get('error', 'unknown')}", "run validate first")
-        items = _items(options, start.backend, {"file": file, "file_sha256": sha256}, signals)
+        own = {"file": file, "file_sha256": sha256}
+        items = _items(options, start.backend, own, signals, deadline_s or DESCRIBE_S)
         # A part of a suite is not the suite: nothing may take its figures for a whole run's.
         suite = "custom" if file or options.only else options.suite
         protocol = plan.protocol(suite, timing, int(seed), items, deadline_s)
         device = start.devices[0] if start.devices else {"name": "unknown", "pci": None}
-        job: dict[str, Any] = {
-            "backend": start.backend,
-            "device": device,
-            "origin": origin,
-            "file": file,
-            "file_sha256": sha256,
-        }
-        sampler = Sampler(start.backend, device.get("pci"), origin)
-        try:
+        job = {"backend": start.backend, "device": device, "origin": origin, **own}
+        with signals.noted(), contextlib.closing(Sampler(start.backend, device.get("pci"), origin)) as sampler:
             writer.write(dataclasses.replace(start, protocol=protocol))
             statuses = running.run(
                 writer, protocol, job, sampler, signals, shared=timing.shared, cool_down_s=timing.cool_down_s
             )
-        finally:
-            sampler.close()
-        writer.write(End(now(), dict(writer.counts)))
+            writer.write(End(now(), dict(writer.counts)))
+    for hint in _hints(set(statuses.values()), Path(file).name):
+        say(f"hint: {hint}")
     return exit_code(list(statuses.values()))
 
 
-def _items(options: argparse.Namespace, backend: str, file: dict[str, str], signals: Signals) -> list[dict[str, Any]]:
+def _hints(statuses: set[str], own: str) -> Iterator[str]:
+    """Yield what to do about the processes of these statuses; `own` is the name of the user's case file."""
+    if "timeout" in statuses:
+        yield "--deadline SECONDS gives a case more time"
+    if own and statuses & {"failed", "invalid"}:
+        yield f"mend {own} where the reasons above say; docs/guide/own-case.md has the rules"
+
+
+def _items(
+    options: argparse.Namespace, backend: str, own: dict[str, str], signals: Signals, deadline_s: float
+) -> list[dict[str, Any]]:
     """Return what will be measured, as the protocol describes it."""
-    if file["file"]:
+    if own["file"]:
         # In a child, because a user's file may print, hang or crash while it is imported.
-        described: list[dict[str, Any]] = ask({"describe": True, **file}, signals, DESCRIBE_S)["cases"]
+        described: list[dict[str, Any]] = ask({"describe": True, **own}, signals, deadline_s)["cases"]
     else:
         names = cases.SUITES[options.suite][cases.SIZES[backend]]
         found = {item["case"]: item for case in cases.built_in() for item in cases.describe(case)}

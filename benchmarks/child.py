@@ -16,10 +16,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import cases, hardware
+from benchmarks import blame, cases, hardware
 from benchmarks.clocks import CLOCKS
 from benchmarks.endings import redact
-from benchmarks.measuring import Run, measure
+from benchmarks.measuring import Misfit, Run, measure
 from benchmarks.workbench import Unsupported, Workbench
 from schema.errors import KitError
 from schema.records import SampleStatus
@@ -44,12 +44,7 @@ def main() -> int:
     faulthandler.enable()
     # The parent asks for all threads' stacks before it kills a process that hangs.
     faulthandler.register(signal.SIGUSR1, all_threads=True)
-    channel = os.fdopen(job["fd"], "w", encoding="utf-8", newline="\n")
-
-    def send(item: dict[str, Any]) -> None:
-        channel.write(compact(item) + "\n")
-        channel.flush()
-
+    send = Channel(job["fd"]).send
     send({"kind": "phase", "phase": "import"})
     try:
         found = {loaded.name: loaded for loaded in _load(job)}
@@ -65,6 +60,27 @@ def main() -> int:
         send(_one(torch, task, job, found, imported_s=imported_s, send=send))
         imported_s = 0.0  # the next case of this process finds torch imported
     return 0
+
+
+class Channel:
+    """The pipe for records, which only the process that it was made in writes to."""
+
+    def __init__(self, fd: int) -> None:
+        os.set_inheritable(fd, False)  # noqa: FBT003 - what a case starts has no business with it
+        self.fd, self.pid = fd, os.getpid()
+
+    def send(self, item: dict[str, Any]) -> None:
+        """Write one record. In a copy made by os.fork, say that there is one, and end it."""
+        copied = os.getpid() != self.pid
+        # A name that is no UTF-8 must not cost the record.
+        data = (compact({"kind": "copied"} if copied else item) + "\n").encode("utf-8", "replace")
+        try:
+            while data:
+                data = data[os.write(self.fd, data) :]
+        except OSError as error:
+            sys.exit(f"the pipe for records is gone ({error.strerror}): close only file descriptors that you opened")
+        if copied:
+            os._exit(1)
 
 
 def die_with_parent() -> None:
@@ -110,9 +126,9 @@ def _one(
         if bench.notes:
             run.facts["notes"] = bench.notes
     except Unsupported as error:
-        fields = run.end(SampleStatus.UNSUPPORTED, str(error))
-    except Exception as error:  # noqa: BLE001 - a case may fail in any way it likes: its failure is data
-        fields = run.end(*classify(error))
+        fields = run.end(SampleStatus.UNSUPPORTED, str(error) or "it does not say why")
+    except BaseException as error:  # noqa: BLE001 - a case may fail, or exit, in any way it likes: that is data
+        fields = run.end(*classify(error, job.get("file", "")))
     return {"kind": "process", "case": name, "process": process, "order": task["order"], **_after(torch, job, fields)}
 
 
@@ -152,10 +168,14 @@ def _after(torch: Any, job: dict[str, Any], fields: dict[str, Any]) -> dict[str,
     return fields
 
 
-def classify(error: Exception) -> tuple[SampleStatus, str]:
-    """Return the status and reason for what a case raised."""
+def classify(error: BaseException, path: str = "") -> tuple[SampleStatus, str]:
+    """Return the status and reason for what a case raised; the reason begins with the place in the user's own file."""
     first = (str(error).strip() or repr(error)).splitlines()[0]
-    text = f"{type(error).__name__}: {redact(first)[:300]}"
+    misfit = isinstance(error, Misfit)
+    text = first[:400] if misfit else f"{type(error).__name__}: {redact(first)[:300]}"
+    if path:
+        place = blame.of_function(error.function, path) if misfit else blame.of_error(error, path)
+        text = f"{place}: {text}"
     if isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__ or any(s in first for s in NO_MEMORY):
         return SampleStatus.OUT_OF_MEMORY, text
     if isinstance(error, NotImplementedError) or any(s in first for s in NOT_IMPLEMENTED):

@@ -9,8 +9,9 @@ import socket
 from dataclasses import dataclass, field
 from typing import Any
 
+from benchmarks.blame import STACK, of_stack
+
 LAST_LINES = 6
-STACK = "(most recent call first)"  # how faulthandler heads a stack: what is interesting comes next
 LINE_LIMIT = 200  # characters of each last line
 #: Absolute paths: in quotes with anything in them, and plain up to a space. What comes after the last slash stays.
 QUOTED = re.compile(r"""(['"])/[^'"\n]*/([^'"/\n]+)/?\1""")
@@ -19,28 +20,40 @@ PLAIN = re.compile(r"""(?<![\w.])(?:/[^\s/'"]+)+/(?=[^\s/'"])""")
 
 @dataclass
 class Ended:
-    """How a child ended: its exit code (minus a signal's number) or None when it was killed for its time."""
+    """How a child ended: its exit code (minus a signal's number) or None when it was killed.
+
+    It was killed because of `stopped_by` (a signal to the whole run), of `unfit` (what it sent), or else of the time.
+    `note` says what it left behind.
+    """
 
     code: int | None
     phase: str = ""
     stopped_by: str = ""
     last_lines: list[str] = field(default_factory=list)
+    unfit: str = ""
+    note: str = ""
 
 
-def reason_of(ended: Ended, deadline_s: float) -> tuple[str, str]:
-    """Return the status and the reason for a case whose process ended without a record of it."""
+def reason_of(ended: Ended, deadline_s: float, path: str = "") -> tuple[str, str]:
+    """Return the status and the reason for a case whose process ended without a record of it.
+
+    With the path of a user's own case file the reason begins with the place in it where the process was, if known.
+    """
     lines = [clean(line) for line in telling(ended.last_lines)]
     said = "; last lines: " + " | ".join(lines) if lines else ""
     where = f"during {ended.phase}"
+    whose = f"{of_stack(ended.last_lines, path)}: " if path else ""
     if ended.stopped_by:
         return "killed", f"{ended.stopped_by} ended the run {where}"
+    if ended.unfit:
+        return "failed", f"{whose}{ended.unfit} (seen {where})"
     if ended.code is None:
-        return "timeout", f"no answer within {deadline_s:g} s, {where}; killed{said}"
+        return "timeout", f"{whose}no answer within {deadline_s:g} s, {where}; killed{said}"
     if ended.code == -signal.SIGKILL:
-        return "killed", f"SIGKILL from outside, {where}: often the kernel, when memory runs out{said}"
+        return "killed", f"{whose}SIGKILL from outside, {where}: often the kernel, when memory runs out{said}"
     if ended.code < 0:
-        return "failed", f"{_name(-ended.code)} {where}{said}"
-    return "failed", f"exit code {ended.code} {where}{said}"
+        return "failed", f"{whose}{_name(-ended.code)} {where}{said}"
+    return "failed", f"{whose}exit code {ended.code} {where}{said}"
 
 
 def _name(number: int) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import statistics
-from benchmarks.correctness import every_value_finite, tensors
+from benchmarks.correctness import correctness, every_value_finite, judged, tensors
 from benchmarks.steps import Steps
 from schema.records import SampleStatus
 
@@ -43,6 +43,14 @@ SEVERITY = (
     SampleStatus.NOT_STEADY,
     SampleStatus.NOT_CONVERGED,
 )
+
+
+class Misfit(Exception):  # noqa: N818 - named for what the case is
+    """A function of a case does not keep to the case protocol: the function, and what is wrong with it."""
+
+    def __init__(self, function: Any, words: str) -> None:
+        super().__init__(words)
+        self.function = function
 
 
 @dataclass
@@ -124,14 +132,21 @@ def _check(case: Any, steps: Steps, bench: Workbench, fields: dict[str, Any], na
     elsewhere = {tensor.device.type for tensor in tensors(steps.output)} - {bench.device.type}
     if elsewhere:
         return f"output lies on {', '.join(sorted(elsewhere))}, not on {bench.device.type}: another device did the work"
-    found = dict(case.check(steps.state, steps.last, steps.output))
+    said = case.check(steps.state, steps.last, steps.output)
+    try:
+        found = judged(said)
+    except (TypeError, ValueError) as error:
+        raise Misfit(
+            case.check, f"check() returned {error}: return what benchmarks.correctness.compare does"
+        ) from error
     if not every_value_finite(steps.outputs):
-        found.update(passed=False, finite=False)
+        found = correctness(found["error"], found["tolerance"], found["reference"], finite=False)
     fields[name] = found
     if not found["finite"]:
         return "the output has NaN or infinity"
     if not found["passed"]:
-        return f"relative error {found['error']}, allowed {found['tolerance']}, against {found['reference']}"
+        error = "that is no number" if found["error"] is None else found["error"]
+        return f"relative error {error}, allowed {found['tolerance']}, against {found['reference']}"
     return ""
 
 

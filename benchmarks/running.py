@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import plan, statistics, throttling
-from benchmarks.children import PATIENCE_S, Fresh, Sampler, Watch
-from benchmarks.endings import reason_of, redact
+from benchmarks.children import Fresh
+from benchmarks.endings import Ended, reason_of, redact
+from benchmarks.intake import Intake
+from benchmarks.progress import Progress
+from benchmarks.sampler import PATIENCE_S, Sampler
+from benchmarks.watching import Watch
 from schema.records import SampleStatus
+from schema.stream import say
 
 if TYPE_CHECKING:
-    from benchmarks.signals import Signals
     from schema.stream import Writer
+    from validate.edge import Signals
 
 COOL_K = 3.0  # a device counts as cool within so many kelvin of its temperature before the run
 IDLE_KEYS = ("power_w", "clock_hz", "temperature_c", "memory_used_bytes", "throttle")
 
 
 class Relay:
-    """Takes a child's records, tags samples by the sensor readings around them, and writes both."""
+    """Takes a child's records, tags samples by the sensor readings around them, and writes both.
 
-    def __init__(self, writer: Writer, sampler: Sampler, device: str, positions: dict[tuple[str, int], int]) -> None:
+    A process record is held until the next one, or the child's end: what it left behind belongs into its last one.
+    """
+
+    def __init__(
+        self, writer: Writer, sampler: Sampler, device: str, positions: dict[tuple[str, int], int], progress: Progress
+    ) -> None:
         self.writer, self.sampler, self.device, self.positions = writer, sampler, device, positions
+        self.progress = progress
         self.waiting: deque[tuple[float, dict[str, Any]]] = deque()
         self.tagger = throttling.Tagger()
-        self.inner_s = 0.0
         self.idle: dict[str, Any] = {}
         self.position = -1
         self.taken: list[float] = []
+        self.held: dict[str, Any] = {}
         self.done: dict[int, str] = {}
         self.refused = ""
 
@@ -41,6 +51,8 @@ class Relay:
     def take(self, item: dict[str, Any]) -> None:
         """Take one record of the child."""
         if item["kind"] == "phase":
+            self._release()
+            self.progress.begin(item["phase"])
             if "case" in item:
                 self.position = self.positions[item["case"], item["process"]]
                 if item["phase"] == "sampling":
@@ -50,7 +62,7 @@ class Relay:
                 if item["phase"] == "prepare":
                     self.taken = []
                     place = f"[{len(self.done) + 1}/{len(self.positions)}]"
-                    print(f"{place} {item['case']}, process {item['process']}", file=sys.stderr, flush=True)
+                    say(f"{place} {item['case']}, process {item['process']}")
         elif item["kind"] == "sample":
             self.taken.append(item["seconds"])
             self.waiting.append((time.monotonic(), item))
@@ -59,8 +71,20 @@ class Relay:
         elif item["kind"] == "refused":
             self.refused = item["message"]
 
+    def end(self, ended: Ended) -> None:
+        """Take note of how the child ended."""
+        self.flush(wait=False)
+        if self.held and ended.unfit:
+            self.held.update(status=SampleStatus.FAILED.value, reason=ended.unfit)
+        elif self.held and ended.note:
+            facts = self.held["facts"]
+            facts["notes"] = [*facts.get("notes", []), ended.note]
+            say(f"    {ended.note}")
+        self._release()
+
     def tick(self) -> None:
         """Write the readings that have come, and the samples that they cover."""
+        self.progress.tick()
         for reading in self.sampler.drain():
             self.tagger.add(reading)
             fields = {key: value for key, value in reading.items() if key != "throttle" or value}
@@ -82,7 +106,7 @@ class Relay:
             self.writer.write_object({**item, "tags": tags} if tags else item)
 
     def _finish(self, item: dict[str, Any]) -> None:
-        """Write a child's process record, with what only the parent knows."""
+        """Hold a child's process record, with what only the parent knows."""
         until = time.monotonic() + PATIENCE_S
         while self.waiting and self.sampler.alive and time.monotonic() < until:
             time.sleep(0.02)
@@ -98,7 +122,12 @@ class Relay:
             if SampleStatus(item["status"]) is SampleStatus.OK:
                 item["status"] = SampleStatus.THROTTLED.value
         self.tagger = self.tagger.fresh()
-        self.write_process(item)
+        self.held = item
+
+    def _release(self) -> None:
+        held, self.held = self.held, {}
+        if held:
+            self.write_process(held)
 
     def write_process(self, item: dict[str, Any]) -> None:
         """Write a process record, in words that name no machine, and note that its position is done."""
@@ -110,7 +139,7 @@ class Relay:
             said.append(f"{statistics.median(self.taken):.4g} s a step, {len(self.taken)} samples")
         if item.get("reason"):
             said.append(item["reason"])
-        print(f"    {'; '.join(said)}", file=sys.stderr, flush=True)
+        say(f"    {'; '.join(said)}")
 
 
 def run(
@@ -125,31 +154,36 @@ def run(
 ) -> dict[int, str]:
     """Measure every position of the protocol's order; return the status of each. A signal ends it early, cleanly."""
     items = {item["case"]: item for item in protocol["cases"]}
-    order = protocol["order"]
+    order, deadline_s = protocol["order"], protocol["deadline_s"]
+    progress = Progress("waiting for the sensors", deadline_s)
     relay = Relay(
         writer,
         sampler,
         job["device"].get("pci") or job["device"]["name"],
         {(case, process): position for position, (case, process) in enumerate(order)},
+        progress,
     )
     sampler.settle()
     start_c = sampler.last.get("temperature_c")
     groups = deque(plan.groups(protocol, shared=shared))
     while groups and not signals.name:
         group = groups.popleft()
-        idle = _idle(sampler, start_c, cool_down_s, signals)
+        progress.begin("waiting for the device to cool down")
+        idle = _idle(sampler, start_c, cool_down_s, signals, progress)
         relay.begin(idle, group[0])
+        progress.begin("starting a process")
         tasks = [{"item": items[order[place][0]], "process": order[place][1], "order": place} for place in group]
+        intake = Intake((*order[place], place) for place in group)
         child = Fresh("benchmarks.child", {**job, "protocol": protocol, "tasks": tasks})
         try:
-            ended = Watch(child, relay.take, relay.tick, protocol["deadline_s"]).until_end(signals)
+            ended = Watch(child, intake, relay.take, relay.tick, deadline_s).until_end(signals)
         finally:
             child.close()
-        relay.flush(wait=False)
+        relay.end(ended)
         left = [place for place in group if place not in relay.done]
         if left:
             # The first one without a record is the one that ended it; those after it go on in a fresh process.
-            status, reason = reason_of(ended, protocol["deadline_s"])
+            status, reason = reason_of(ended, deadline_s, job.get("file", ""))
             if relay.refused:
                 status, reason = "failed", relay.refused
             relay.write_process(_unmeasured(order, left[0], status, reason, sampler))
@@ -169,7 +203,9 @@ def _unmeasured(order: list[Any], place: int, status: str, reason: str, sampler:
     return {**record, "facts": {"telemetry": sampler.source}}
 
 
-def _idle(sampler: Sampler, start_c: float | None, cool_down_s: float, signals: Signals) -> dict[str, Any]:
+def _idle(
+    sampler: Sampler, start_c: float | None, cool_down_s: float, signals: Signals, progress: Progress
+) -> dict[str, Any]:
     """Wait until the device is cool, as long as the suite allows, and return the last reading before the process."""
     begin = time.monotonic()
     sampler.drain()
@@ -181,5 +217,6 @@ def _idle(sampler: Sampler, start_c: float | None, cool_down_s: float, signals: 
     ):
         time.sleep(0.2)
         sampler.drain()
+        progress.tick()
     idle = {key: sampler.last[key] for key in IDLE_KEYS if key in sampler.last}
     return {**idle, "cooled_s": time.monotonic() - begin} if idle else {}

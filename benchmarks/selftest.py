@@ -17,6 +17,7 @@ from benchmarks.child import classify
 from benchmarks.workbench import Unsupported, Workbench
 from schema.records import SampleStatus, exit_code
 from schema.stream import compact
+from validate.edge import guarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -96,4 +97,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guarded(lambda _: main()))

@@ -72,13 +72,16 @@ class Workbench:
             buffer.fill_(math.nan)
         return bool(self._outputs)
 
-    def sets(self, set_bytes: int) -> range:
+    def sets(self, set_bytes: float) -> range:
         """Return the numbers of the input sets to make: as many as keep the last-level cache from holding any.
 
         ceil(3 x cache / bytes of a set) + 1 sets are used in turn, so that three caches' worth of other data passes
         before a set comes round again. `set_bytes` counts what one step reads and writes. Where memory does not allow
         it, or the cache is unknown, one set is made and the figure is called hot.
         """
+        if not 0 < set_bytes < math.inf:
+            raise ValueError(f"bench.sets() was given {set_bytes}: give it the bytes of one step, more than 0")
+        set_bytes = math.ceil(set_bytes)
         if self.llc_bytes is None:
             self.notes.append("the size of the last-level cache is unknown, so one input set is used again and again")
             count = 1

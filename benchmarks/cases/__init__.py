@@ -5,7 +5,9 @@ The case protocol is told in docs/guide/own-case.md; a user's own file follows t
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import inspect
 import json
 import re
 import sys
@@ -13,6 +15,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from benchmarks import blame
 from benchmarks.cases import attention, copy, decode, groupnorm, matmul, resnet50
 from schema.errors import KitError
 
@@ -64,16 +67,19 @@ SIZES = {"rocm": "gpu", "cuda": "gpu", "cpu": "cpu"}
 GROUPS = ("compute", "memory", "launch", "transfer", "collectives", "models", "precision", "capacity", "custom")
 #: The unit of a headline, and the key of `work` that counts its numerator.
 UNITS = {"FLOP/s": "flop", "B/s": "bytes", "items/s": "items", "tokens/s": "tokens", "s": None}
+#: The functions of a case, as they are called.
+CALLS = {"work": ("p",), "prepare": ("bench", "p"), "step": ("state", "i"), "check": ("state", "i", "output")}
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,99}")
-WHOLE = "docs/guide/own-case.md shows a whole one"
+WHOLE = "mend it there; docs/guide/own-case.md shows a whole one"
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A case module with its name and, for a user's own, the digest of its file."""
+    """A case module with its name and, for a user's own, the path and the digest of its file."""
 
     name: str
     module: ModuleType
+    path: str = ""
     file_sha256: str | None = None
 
 
@@ -83,42 +89,59 @@ def built_in() -> list[Loaded]:
 
 
 def describe(case: Loaded) -> list[dict[str, Any]]:
-    """Return the protocol's description of each variant of a case; KitError says what its file lacks."""
+    """Return the protocol's description of each variant of a case; KitError says what is wrong with it, and where."""
     module = case.module
-    lacks = [
-        name for name in ("GROUP", "UNIT", "VARIANTS", "work", "prepare", "step", "check") if not hasattr(module, name)
-    ]
-    if lacks:
-        raise KitError(f"the case {case.name} has no {', '.join(lacks)}", WHOLE)
+    if lacks := [name for name in ("GROUP", "UNIT", "VARIANTS", *CALLS) if not hasattr(module, name)]:
+        raise _refused(case, f"it has no {', '.join(lacks)}")
     for name, allowed in (("GROUP", GROUPS), ("UNIT", tuple(UNITS))):
         if getattr(module, name) not in allowed:
-            raise KitError(
-                f"the case {case.name} has {name} {getattr(module, name)!r}", f"use one of: {', '.join(allowed)}"
-            )
+            raise _refused(case, f"{name} is {getattr(module, name)!r}", f"use one of: {', '.join(allowed)}")
+    for name, arguments in CALLS.items():
+        _assert_callable(case, name, arguments)
     if not isinstance(module.VARIANTS, dict) or not module.VARIANTS:
-        raise KitError(f"the case {case.name} has no variants: VARIANTS maps names to parameters", WHOLE)
+        raise _refused(case, "it has no variants: VARIANTS maps names to parameters")
     # The first line of the file says what it measures; before a colon stands the name of it.
-    title = (module.__doc__ or case.name).strip().splitlines()[0].partition(": ")[0].rstrip(".?")
+    title = (str(module.__doc__ or "").strip() or case.name).splitlines()[0].partition(": ")[0].rstrip(".?")
     return [_variant(case, title, label, parameters) for label, parameters in module.VARIANTS.items()]
+
+
+def _refused(case: Loaded, words: str, hint: str = WHOLE, error: BaseException | None = None) -> KitError:
+    """Return the error that says what is wrong with a case, and in which line of its file if `error` tells."""
+    where = case.name
+    if case.path:
+        where = blame.of_error(error or KitError(""), case.path)
+    return KitError(f"{where}: {words}", hint)
+
+
+def _assert_callable(case: Loaded, name: str, arguments: tuple[str, ...]) -> None:
+    function = getattr(case.module, name)
+    if not callable(function):
+        raise _refused(case, f"{name} is no function")
+    with contextlib.suppress(ValueError):  # some built-in functions do not tell what they take
+        try:
+            inspect.signature(function).bind(*arguments)
+        except TypeError as error:
+            where = blame.of_function(function, case.path) if case.path else case.name
+            raise KitError(f"{where}: {name}({', '.join(arguments)}) cannot be called: {error}", WHOLE) from error
 
 
 def _variant(case: Loaded, title: str, label: Any, parameters: Any) -> dict[str, Any]:
     """Return the description of one variant."""
     module, name = case.module, f"{case.name}.{label}"
     if not NAME.fullmatch(name):
-        raise KitError(f"{name!r} is no name of a case", "use lower-case letters, digits, '.', '_' and '-'")
+        raise _refused(case, f"{name!r} is no name of a case", "use lower-case letters, digits, '.', '_' and '-'")
     try:
         parameters = json.loads(json.dumps(dict(parameters), allow_nan=False))  # as the measuring process will see them
         work = dict(module.work(parameters))
     except Exception as error:
-        raise KitError(f"{name}: {type(error).__name__}: {error}", WHOLE) from error
+        raise _refused(case, f"{name}: {_words(error)}", error=error) from error
     dtype, numerator = parameters.get("dtype", "fp32"), UNITS[module.UNIT]
     if not isinstance(dtype, str):
-        raise KitError(f"{name}: the dtype {dtype!r} is no name", WHOLE)
+        raise _refused(case, f"{name}: the dtype {dtype!r} is no name")
     if wrong := [key for key, number in work.items() if not _positive(number)]:
-        raise KitError(f"{name}: work() counts {wrong[0]!r} in {work[wrong[0]]!r}, which is no positive number", WHOLE)
+        raise _refused(case, f"{name}: work() counts {wrong[0]!r} in {work[wrong[0]]!r}, which is no positive number")
     if numerator and numerator not in work:
-        raise KitError(f"{name}: work() does not count {numerator!r}, of which {module.UNIT} is made")
+        raise _refused(case, f"{name}: work() does not count {numerator!r}, of which {module.UNIT} is made")
     item = {
         "case": name,
         "title": title,
@@ -134,12 +157,18 @@ def _variant(case: Loaded, title: str, label: Any, parameters: Any) -> dict[str,
     return {**item, "file_sha256": case.file_sha256} if case.file_sha256 else item
 
 
+def _words(error: BaseException) -> str:
+    """Return the type and the first line of an error; its place is told beside it."""
+    said = error.msg if isinstance(error, SyntaxError) else str(error)
+    return f"{type(error).__name__}: {(said.strip() or 'it says no more').splitlines()[0][:300]}"
+
+
 def _positive(number: Any) -> bool:
-    return isinstance(number, (int, float)) and not isinstance(number, bool) and 0 < number < float("inf")
+    return isinstance(number, (int, float)) and not isinstance(number, bool) and 0 < number <= sys.float_info.max
 
 
 def load_file(path: Path, sha256: str) -> Loaded:
-    """Import a user's case file of a digest. Whatever it raises on the way comes out as KitError naming it."""
+    """Import a user's case file of a digest. Whatever it raises on the way comes out as KitError saying where."""
     name = re.sub(r"[^a-z0-9_-]", "-", path.stem.lower()).lstrip("-_") or "own"
     try:
         source = path.read_bytes()
@@ -152,6 +181,6 @@ def load_file(path: Path, sha256: str) -> Loaded:
         exec(compile(source, str(path), "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - the user's own case
     except KitError:
         raise
-    except (Exception, SystemExit) as error:
-        raise KitError(f"{path.name} cannot be imported: {type(error).__name__}: {error}") from error
-    return Loaded(name, module, sha256)
+    except BaseException as error:
+        raise KitError(f"{blame.of_error(error, str(path))} cannot be imported: {_words(error)}", WHOLE) from error
+    return Loaded(name, module, str(path), sha256)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from benchmarks import plan, running
 from benchmarks.cases import describe, load_file
-from benchmarks.children import Sampler
-from benchmarks.signals import Signals
+from benchmarks.sampler import Sampler
 from schema.stream import Writer
+from validate.edge import Signals
 
 HERE = Path(__file__).parent
 ODD = HERE / "odd_cases.py"

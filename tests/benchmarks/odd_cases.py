@@ -5,9 +5,12 @@
 
 # ruff: noqa: ARG001 -- a case has these arguments, used or not
 
+import contextlib
 import os
 import signal
+import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -15,10 +18,25 @@ GROUP = "custom"
 UNIT = "s"
 NAMES = (
     "fine", "hang", "crash", "exits", "oom", "hip-oom", "unsupported", "no-kernel", "wrong", "nan-before", "nan-after",
-    "noise", "raises", "slow", "path",
+    "noise", "raises", "slow", "path", "no-words", "system-exit", "interrupt", "odd-name", "no-memory-at-setup",
+    "check-empty", "check-none", "check-nan", "check-text", "check-more", "check-praises", "check-denies",
+    "check-raises", "forks", "forks-and-exits", "writes-records", "writes-noise", "closes-files",
+    "helper", "escaped", "thread",
 )  # fmt: skip
 VARIANTS = {name: {"dtype": "fp32", "what": name} for name in NAMES}
 FINE = {"passed": True, "error": 0.0, "tolerance": 0.0, "finite": True, "reference": "itself"}
+
+
+CHECKS = {
+    "check-empty": {},
+    "check-none": None,
+    "check-nan": {**FINE, "error": float("nan")},
+    "check-text": {**FINE, "error": "small"},
+    "check-more": {**FINE, "speed": 3},
+    "check-praises": {**FINE, "error": 1.0},
+    "check-denies": {**FINE, "passed": False},
+}
+LINGERING = [sys.executable, "-c", "import time; time.sleep(30)"]
 
 
 class OutOfMemoryError(RuntimeError):
@@ -39,36 +57,102 @@ def prepare(bench, p):
         print("a library prints to stdout")
         os.write(1, b"and C code does too\n")
         print("and to stderr", file=sys.stderr)
+    if what == "no-words":
+        raise Unsupported
+    if what == "no-memory-at-setup":
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+    if what == "helper":
+        subprocess.Popen(LINGERING)
+    if what == "escaped":
+        subprocess.Popen(LINGERING, start_new_session=True)
+    if what == "thread":
+        threading.Thread(target=time.sleep, args=(30,)).start()
+    if what == "forks":
+        os.fork()
+    if what == "forks-and-exits" and os.fork() == 0:
+        os._exit(0)
     return {"what": what, "steps": 0, "checks": 0}
+
+
+def every_file(act):
+    for fd in range(3, 20):
+        with contextlib.suppress(OSError):
+            act(fd)
 
 
 def step(state, i):
     state["steps"] += 1
-    what = state["what"]
-    if what == "hang":
-        print("about to hang", flush=True)
-        time.sleep(600)
-    if what == "crash":
-        print("about to crash", flush=True)
-        os.kill(os.getpid(), signal.SIGSEGV)
-    if what == "exits":
-        os._exit(3)
-    if what == "oom":
-        raise MemoryError
-    if what == "hip-oom":
-        raise OutOfMemoryError("HIP out of memory. Tried to allocate 2.00 GiB\nmore text")
-    if what == "no-kernel":
-        raise RuntimeError("\"addmm_impl_cpu_\" not implemented for 'Half'")
-    if what == "path":
-        Path("/srv/my secret/weights.bin").read_bytes()
-    if what == "raises":
-        raise ValueError("this case is broken")
-    time.sleep(0.05 if what == "slow" else 0.0005)
+    STEPS.get(state["what"], lambda: None)()
+    time.sleep(0.05 if state["what"] == "slow" else 0.0005)
     return state
+
+
+def hang():
+    print("about to hang", flush=True)
+    time.sleep(600)
+
+
+def crash():
+    print("about to crash", flush=True)
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def oom():
+    raise MemoryError
+
+
+def hip_oom():
+    raise OutOfMemoryError("HIP out of memory. Tried to allocate 2.00 GiB\nmore text")
+
+
+def no_kernel():
+    raise RuntimeError("\"addmm_impl_cpu_\" not implemented for 'Half'")
+
+
+def path():
+    Path("/srv/my secret/weights.bin").read_bytes()
+
+
+def raises():
+    raise ValueError("this case is broken")
+
+
+def system_exit():
+    sys.exit("enough")
+
+
+def interrupt():
+    raise KeyboardInterrupt
+
+
+def odd_name():
+    raise LookupError("caf\udce9")
+
+
+STEPS = {
+    "hang": hang,
+    "crash": crash,
+    "exits": lambda: os._exit(3),
+    "oom": oom,
+    "hip-oom": hip_oom,
+    "no-kernel": no_kernel,
+    "path": path,
+    "raises": raises,
+    "system-exit": system_exit,
+    "interrupt": interrupt,
+    "odd-name": odd_name,
+    "writes-records": lambda: every_file(lambda fd: os.write(fd, b'{"kind":"sample","case":"x"}\n')),
+    "writes-noise": lambda: every_file(lambda fd: os.write(fd, b"\xff garbage")),
+    "closes-files": lambda: every_file(os.close),
+}
 
 
 def check(state, i, output):
     state["checks"] += 1
+    if state["what"] == "check-raises":
+        return FINE["speed"]
+    if state["what"] in CHECKS:
+        return CHECKS[state["what"]]
     if state["what"] == "wrong":
         return {**FINE, "passed": False, "error": 0.5}
     if state["what"] == "nan-before" or (state["what"] == "nan-after" and state["checks"] > 1):

@@ -61,42 +61,51 @@ def module(**changes):
         "UNIT": "B/s",
         "VARIANTS": {"a": {}},
         "work": lambda _: {"bytes": 8},
-        "prepare": None,
-        "step": None,
-        "check": None,
+        "prepare": lambda *_: None,
+        "step": lambda *_: None,
+        "check": lambda *_: None,
         "__doc__": "Title: what for?\n\nMore.",
     }
     return SimpleNamespace(**{name: value for name, value in {**good, **changes}.items() if value is not ...})
 
 
-def test_the_first_line_of_a_case_is_its_title():
-    assert cases.describe(cases.Loaded("own", module()))[0]["title"] == "Title"
+@pytest.mark.parametrize(
+    ("said", "title"), [("Title: what for?\n\nMore.", "Title"), (None, "own"), (" \n ", "own"), (3, "3")]
+)
+def test_the_first_line_of_a_case_is_its_title(said, title):
+    assert cases.describe(cases.Loaded("own", module(__doc__=said)))[0]["title"] == title
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"step": ...}, "the case own has no step"),
-        ({"UNIT": "bananas"}, "the case own has UNIT 'bananas'"),
-        ({"UNIT": ["s"]}, "the case own has UNIT ['s']"),
-        ({"GROUP": "kernel"}, "the case own has GROUP 'kernel'"),
-        ({"GROUP": None}, "the case own has GROUP None"),
-        ({"VARIANTS": {}}, "the case own has no variants: VARIANTS maps names to parameters"),
-        ({"VARIANTS": ["a"]}, "the case own has no variants: VARIANTS maps names to parameters"),
-        ({"VARIANTS": {"a": {"dtype": 3}}}, "own.a: the dtype 3 is no name"),
+        ({"step": ...}, "own: it has no step"),
+        ({"UNIT": "bananas"}, "own: UNIT is 'bananas'"),
+        ({"UNIT": ["s"]}, "own: UNIT is ['s']"),
+        ({"GROUP": "kernel"}, "own: GROUP is 'kernel'"),
+        ({"GROUP": None}, "own: GROUP is None"),
+        ({"VARIANTS": {}}, "own: it has no variants: VARIANTS maps names to parameters"),
+        ({"VARIANTS": ["a"]}, "own: it has no variants: VARIANTS maps names to parameters"),
+        ({"VARIANTS": {"a": {"dtype": 3}}}, "own: own.a: the dtype 3 is no name"),
         (
             {"VARIANTS": {"a": {"size": math.nan}}},
-            "own.a: ValueError: Out of range float values are not JSON compliant",
+            "own: own.a: ValueError: Out of range float values are not JSON compliant",
         ),
-        ({"VARIANTS": {"a": {"size": {1}}}}, "own.a: TypeError: Object of type set is not JSON serializable"),
-        ({"VARIANTS": {"a": 3}}, "own.a: TypeError: 'int' object is not iterable"),
-        ({"VARIANTS": {"a\n": {}}}, "'own.a\\n' is no name of a case"),
-        ({"work": lambda p: {"bytes": p["rows"]}}, "own.a: KeyError: 'rows'"),
-        ({"work": lambda _: {"bytes": 0}}, "own.a: work() counts 'bytes' in 0, which is no positive number"),
-        ({"work": lambda _: {"bytes": 8, "flop": math.inf}}, "own.a: work() counts 'flop' in inf"),
-        ({"work": lambda _: {"bytes": True}}, "own.a: work() counts 'bytes' in True"),
-        ({"VARIANTS": {"Ä": {}}}, "'own.Ä' is no name of a case"),
-        ({"work": lambda _: {"flop": 1}}, "own.a: work() does not count 'bytes', of which B/s is made"),
+        ({"VARIANTS": {"a": {"size": {1}}}}, "own: own.a: TypeError: Object of type set is not JSON serializable"),
+        ({"VARIANTS": {"a": 3}}, "own: own.a: TypeError: 'int' object is not iterable"),
+        ({"VARIANTS": {"a\n": {}}}, "own: 'own.a\\n' is no name of a case"),
+        ({"work": lambda p: {"bytes": p["rows"]}}, "own: own.a: KeyError: 'rows'"),
+        ({"work": lambda _: {"bytes": 0}}, "own: own.a: work() counts 'bytes' in 0, which is no positive number"),
+        ({"work": lambda _: {"bytes": 8, "flop": math.inf}}, "own: own.a: work() counts 'flop' in inf"),
+        ({"work": lambda _: {"bytes": True}}, "own: own.a: work() counts 'bytes' in True"),
+        ({"VARIANTS": {"Ä": {}}}, "own: 'own.Ä' is no name of a case"),
+        ({"work": lambda _: {"flop": 1}}, "own: own.a: work() does not count 'bytes', of which B/s is made"),
+        ({"work": lambda _: {"bytes": 10**400}}, "own: own.a: work() counts 'bytes' in 1000"),
+        ({"work": lambda _: None}, "own: own.a: TypeError: 'NoneType' object is not iterable"),
+        ({"step": 3}, "own: step is no function"),
+        ({"step": lambda state: state}, "own: step(state, i) cannot be called: too many positional arguments"),
+        ({"check": lambda *, output: output}, "own: check(state, i, output) cannot be called: "),
+        ({"work": lambda *, p: p}, "own: work(p) cannot be called: too many positional arguments"),
     ],
 )
 def test_a_case_that_lacks_something_is_refused_by_name(changes, message):
@@ -157,6 +166,19 @@ def test_as_many_sets_as_defeat_the_cache(torch, llc, budget, mode, sets):
     assert len(found.sets(100)) == sets
     assert found.cache == {"mode": mode, "sets": sets, "llc_bytes": llc, "set_bytes": 100}
     assert bool(found.notes) == (mode == "hot")
+
+
+@pytest.mark.parametrize("size", [0, -5, math.nan, math.inf])
+def test_a_set_has_some_bytes(torch, size):
+    with pytest.raises(ValueError, match="bytes of one step"):
+        bench(torch, 1000).sets(size)
+
+
+def test_a_part_of_a_byte_counts_as_one(torch):
+    found = bench(torch, 1000)
+
+    assert len(found.sets(99.5)) == 31
+    assert found.cache["set_bytes"] == 100
 
 
 def prepared(torch, name):

@@ -4,13 +4,16 @@ import time
 
 import pytest
 
-from benchmarks.children import Fresh, Lines, Watch
-from benchmarks.signals import Signals
+from benchmarks.children import Fresh
+from benchmarks.intake import Intake
+from benchmarks.lines import Lines
+from benchmarks.watching import Watch
+from validate.edge import Signals
 
 QUICK_WRITER = """import json, os, sys, time
 fd = json.loads(sys.stdin.readline())["fd"]
-for index in range(2000):
-    os.write(fd, b'{"kind":"sample","index":%d}\\n' % index)
+for index in range(800):
+    os.write(fd, b'{"kind":"sample","case":"a","process":0,"index":%d,"seconds":1,"at_s":1}\\n' % index)
 os.write(fd, b'{"kind":"sam')
 open(sys.argv[0] + ".done", "w").close()
 time.sleep(600)
@@ -46,9 +49,10 @@ def test_what_a_killed_child_had_written_is_not_lost(tmp_path, monkeypatch, how)
             time.sleep(0.02)
         if how == "signal":
             signals.name = "SIGTERM"
-        ended = Watch(child, records.append, lambda: None, 0.0 if how == "deadline" else 60.0).until_end(signals)
+        deadline_s = 0.0 if how == "deadline" else 60.0
+        ended = Watch(child, Intake([("a", 0, 0)]), records.append, lambda: None, deadline_s).until_end(signals)
     finally:
         child.close()
 
     assert ended.code is None
-    assert [record["index"] for record in records] == list(range(2000))
+    assert [record["index"] for record in records] == list(range(800))

@@ -84,7 +84,7 @@ def test_nothing_but_unsupported_ends_2():
     assert {record["status"] for record in fakes.processes(valid(out))} == {"unsupported"}
 
 
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_leaves_a_valid_stream_with_what_was_measured(sent):
     process = start(
         "--case", str(fakes.ODD), "--only", "odd_cases.fine", "--only", "odd_cases.slow", "--suite", "quick"
@@ -165,29 +165,38 @@ def test_a_closed_pipe_ends_the_run_with_a_message_and_no_traceback():
         err = process.stderr.read()
 
     assert process.returncode == 2
-    assert "error: the run cannot go on: Broken pipe" in err
+    assert "error: the records cannot be written: Broken pipe" in err
     assert "Traceback" not in err
 
 
 BROKEN = [
-    ("x = ", "cannot be imported: SyntaxError"),
-    ("import nowhere_at_all", "cannot be imported: ModuleNotFoundError"),
-    ("raise SystemExit(0)", "cannot be imported: SystemExit"),
-    ("GROUP = 'custom'", "the case own has no UNIT, VARIANTS, work, prepare, step, check"),
-    ("GROUP, UNIT, VARIANTS = 'kernel', 's', {'a': {}}\nwork = prepare = step = check = dict", "has GROUP 'kernel'"),
-    ("import os; os._exit(7)", "the case file could not be read: exit code 7"),
-    ("import os; os.kill(os.getpid(), 11)", "the case file could not be read: SIGSEGV"),
-]
+    ("x = ", "own.py:1 cannot be imported: SyntaxError: invalid syntax"),
+    ("x = 1\nimport nowhere_at_all", "own.py:2 cannot be imported: ModuleNotFoundError: No module named"),
+    ("raise SystemExit(0)", "own.py:1 cannot be imported: SystemExit: 0"),
+    ("raise BaseException", "own.py:1 cannot be imported: BaseException: it says no more"),
+    ("GROUP = 'custom'", "own.py: it has no UNIT, VARIANTS, work, prepare, step, check"),
+    ("GROUP, UNIT, VARIANTS = 'kernel', 's', {'a': {}}\nwork = prepare = step = check = dict", "GROUP is 'kernel'"),
+    ("GROUP, UNIT, VARIANTS = 'custom', 's', {'a': {}}\nprepare = step = check = dict\ndef work(p):\n    return p.x",
+     "own.py:4: own.a: AttributeError: 'dict' object has no attribute 'x'"),
+    ("GROUP, UNIT, VARIANTS = 'custom', 's', {'a': {}}\nwork = prepare = step = dict\ndef check(state):\n    pass",
+     "own.py:3: check(state, i, output) cannot be called: too many positional arguments"),
+    ("import os; os._exit(7)", "own.py: exit code 7 during import"),
+    ("import os; os.kill(os.getpid(), 11)", "own.py:1: SIGSEGV during import"),
+    ("\nwhile True:\n    pass", "own.py:"),
+    ("import contextlib, os\nfor fd in range(3, 20):\n  with contextlib.suppress(OSError):\n    os.write(fd, b'{}\\n')",
+     "own.py: something else than the kit wrote to the pipe for records"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "message"), BROKEN, ids=[message[-12:] for _, message in BROKEN])
+@pytest.mark.parametrize(("text", "message"), BROKEN, ids=[message[:60] for _, message in BROKEN])
 def test_a_broken_case_file_ends_2_with_what_is_wrong(tmp_path, text, message):
     (tmp_path / "own.py").write_text(text)
 
-    code, out, err = run("--case", str(tmp_path / "own.py"))
+    code, out, err = run("--case", str(tmp_path / "own.py"), "--deadline", "5")
 
     assert (code, out) == (2, "")
     assert message in err
+    assert [err.count(f"\n{word}") for word in ("error: ", "hint: ", "Traceback")] == [1, 1, 0]
 
 
 def test_the_list_needs_no_torch_and_no_time():

@@ -1,27 +1,64 @@
 """Real processes: whatever a case does, every position ends in one record, and the others go on."""
 
+import time
+
 import pytest
 
 from benchmarks import plan
 from benchmarks.cases import describe, load_file
-from benchmarks.signals import Signals
 from schema.documents import problems, validator
 from tests.benchmarks import fakes_benchmarks as fakes
+from validate.edge import Signals
 
+SOURCE = fakes.ODD.read_text()
+
+
+def at(words):
+    """Return the place of the first line of the odd cases that begins with these words."""
+    lines = [line.strip() for line in SOURCE.splitlines()]
+    return f"odd_cases.py:{next(number for number, line in enumerate(lines, 1) if line.startswith(words))}"
+
+
+RETURNED = f"{at('def check(')}: check() returned "
 # What a case does, the status that comes of it, what its reason says.
 ENDS = [
-    ("crash", "failed", "SIGSEGV during first step; last lines: about to crash"),
-    ("exits", "failed", "exit code 3 during first step"),
-    ("oom", "out_of_memory", "MemoryError"),
+    ("crash", "failed", at("os.kill(") + ": SIGSEGV during first step; last lines: about to crash"),
+    ("exits", "failed", "odd_cases.py: exit code 3 during first step"),
+    ("oom", "out_of_memory", at("raise MemoryError") + ": MemoryError"),
     ("hip-oom", "out_of_memory", "OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB"),
+    ("no-memory-at-setup", "out_of_memory", at('raise RuntimeError("Default') + ": RuntimeError: Default"),
     ("unsupported", "unsupported", "no such unit in this device"),
+    ("no-words", "unsupported", "it does not say why"),
     ("no-kernel", "unsupported", "not implemented for 'Half'"),
     ("wrong", "invalid", "before timing: relative error 0.5, allowed 0.0, against itself"),
     ("nan-before", "invalid", "before timing: the output has NaN or infinity"),
     ("nan-after", "invalid", "after timing: the output has NaN or infinity"),
-    ("raises", "failed", "ValueError: this case is broken"),
-    ("path", "failed", "FileNotFoundError: [Errno 2] No such file or directory: 'weights.bin'"),
+    ("raises", "failed", at('raise ValueError("') + ": ValueError: this case is broken"),
+    ("path", "failed", at('Path("/srv') + ": FileNotFoundError: [Errno 2] No such file or directory: 'weights.bin'"),
+    ("system-exit", "failed", at('sys.exit("') + ": SystemExit: enough"),
+    ("interrupt", "failed", at("raise KeyboardInterrupt") + ": KeyboardInterrupt"),
+    ("odd-name", "failed", at("raise LookupError") + ": LookupError: caf?"),
+    ("check-empty", "failed", RETURNED + "{}, which has no passed, error, tolerance, finite, reference: return what"),
+    ("check-none", "failed", RETURNED + "None, which is no dict"),
+    ("check-nan", "failed", RETURNED + "passed True, and error nan, tolerance 0.0, finite True say otherwise"),
+    ("check-text", "failed", RETURNED + "error 'small', which is neither a number nor None"),
+    ("check-more", "failed", "in which speed means nothing"),
+    ("check-praises", "failed", RETURNED + "passed True, and error 1.0, tolerance 0.0, finite True say otherwise"),
+    ("check-denies", "failed", RETURNED + "passed False, and error 0.0, tolerance 0.0, finite True say otherwise"),
+    ("check-raises", "failed", at('return FINE["speed"]') + ": KeyError: 'speed'"),
+    ("forks", "failed", "odd_cases.py: the process was copied by os.fork, and the copy came back from the case"),
+    ("writes-records", "failed", "odd_cases.py: something else than the kit wrote to the pipe for records"),
+    ("writes-noise", "failed", "odd_cases.py: something else than the kit wrote to the pipe for records"),
+    ("closes-files", "failed", "the pipe for records is gone (Bad file descriptor): close only file descriptors that"),
 ]
+# What a case leaves behind, and what is noted of it; its figure stands.
+LEAVES = {
+    "forks-and-exits": None,
+    "helper": "processes that it had started outlived it, and were killed",
+    "escaped": "a process that it had started left its group, holds its output, and was not killed",
+    "thread": "it had not ended 10 s after its last record, and was killed",
+}
+HANGS = at("time.sleep(600)")
 DIGEST = fakes.digest()
 MEASURED = {"ok", "drift", "not_steady", "not_converged"}
 
@@ -39,6 +76,31 @@ def test_every_end_has_its_status_and_reason(odd, name, status, reason):
     (process,) = [record for record in fakes.processes(odd) if record["case"] == f"odd_cases.{name}"]
 
     assert (process["status"], reason in process["reason"]) == (status, True), process
+
+
+def test_every_position_has_one_record_and_its_samples_once_each(odd):
+    ended = [record["case"] for record in fakes.processes(odd)]
+    taken = {}
+    for record in odd:
+        if record["kind"] == "sample":
+            taken.setdefault(record["case"], []).append(record["index"])
+
+    assert sorted(ended) == sorted(f"odd_cases.{name}" for name in [*(name for name, _, _ in ENDS), "fine"])
+    assert {name: sorted(indices) for name, indices in taken.items()} == {
+        name: list(range(len(indices))) for name, indices in taken.items()
+    }
+
+
+@pytest.mark.parametrize(("name", "note"), LEAVES.items(), ids=LEAVES)
+def test_what_a_case_leaves_behind_costs_no_deadline_and_is_noted(monkeypatch, name, note):
+    begin = time.monotonic()
+
+    records, statuses = fakes.measure([name], monkeypatch)
+
+    (process,) = fakes.processes(records)
+    assert set(statuses.values()) <= MEASURED
+    assert process["facts"].get("notes") == ([note] if note else None)
+    assert time.monotonic() - begin < fakes.SHORT.deadline_s
 
 
 def test_the_others_go_on(odd):
@@ -66,7 +128,7 @@ def test_a_hang_is_killed_at_its_deadline_and_leaves_its_stacks(monkeypatch, cap
 
     (hung,) = [record for record in fakes.processes(records) if record["case"] == "odd_cases.hang"]
     assert hung["status"] == "timeout"
-    assert hung["reason"].startswith("no answer within 4 s, during first step; killed; last lines: ")
+    assert hung["reason"].startswith(f"{HANGS}: no answer within 4 s, during first step; killed; last lines: ")
     assert "odd_cases.py" in hung["reason"]
     assert "line" in capfd.readouterr().err
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import telemetry
-from benchmarks.children import Sampler
+from benchmarks.sampler import Sampler
 from validate.machine import Machine
 
 PCI = "0000:c1:00.0"

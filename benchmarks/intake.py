@@ -1,0 +1,94 @@
+"""What a child may say, and in which order: nothing else that comes through its pipe is believed.
+
+For each of its positions in turn: phases, samples numbered from 0, one process record. A case can reach that pipe, by
+mistake or not; what it writes there fails the case, and does not become a figure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.correctness import judged
+from schema import samples
+from schema.records import Process, SampleStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+FIELDS = frozenset({"kind", *(item.name for item in fields(Process))})
+STATUSES = frozenset(status.value for status in SampleStatus)
+ANSWERS = ("described", "refused")  # what ends a child that was asked, or cannot begin
+KINDS = ("phase", "sample", "process", *ANSWERS)
+CHECKS = ("check_before", "check_after")
+COPIED = "the process was copied by os.fork, and the copy came back from the case: end the copy with os._exit()"
+NOT_OURS = "something else than the kit wrote to the pipe for records: write only to file descriptors that you opened"
+
+
+class Unfit(Exception):  # noqa: N818 - named for what a line is
+    """A line of a child that it may not send, or not now; the argument says what of it."""
+
+
+class Intake:
+    """Takes the lines of one child, in their order; `left` are the positions that it has not reported."""
+
+    def __init__(self, positions: Iterable[tuple[str, int, int]] = ()) -> None:
+        self.left = deque(positions)
+        self.taken = 0
+        self.answered = False
+
+    @property
+    def done(self) -> bool:
+        """Whether the child has said all that was asked of it."""
+        return self.answered or not self.left
+
+    def take(self, line: bytes) -> dict[str, Any]:
+        """Return the record on a line; `Unfit` when it is none, or not the next one."""
+        try:
+            item = json.loads(line)
+            kind = item["kind"]
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise Unfit(NOT_OURS) from error
+        if kind == "copied":
+            raise Unfit(COPIED)
+        if self.done or kind not in KINDS:
+            raise Unfit(NOT_OURS)
+        self.answered = kind in ANSWERS
+        try:
+            if kind == "sample":
+                self._sample(item)
+            elif kind == "process":
+                self._process(item)
+            elif "case" in item:
+                self._assert_current(item)
+        except (TypeError, KeyError, ValueError) as error:
+            raise Unfit(NOT_OURS) from error
+        return dict(item)
+
+    def _assert_current(self, item: dict[str, Any]) -> None:
+        case, process, _ = self.left[0]
+        if (item["case"], item["process"]) != (case, process):
+            raise ValueError(f"a record of {item['case']} amid those of {case}")
+
+    def _sample(self, item: dict[str, Any]) -> None:
+        self._assert_current(item)
+        if samples.fault(item) or item["index"] != self.taken:
+            raise ValueError("no sample, or not the next one")
+        self.taken += 1
+
+    def _process(self, item: dict[str, Any]) -> None:
+        self._assert_current(item)
+        ended, reason = item["status"], item.get("reason")
+        if item["order"] != self.left[0][2] or ended not in STATUSES or not item.keys() <= FIELDS:
+            raise ValueError("no record of this process")
+        if ended != SampleStatus.OK.value and not (isinstance(reason, str) and reason):
+            raise ValueError("a status without a reason")
+        if "stop" in item and item["stop"]["samples"] != self.taken:
+            raise ValueError("another count of samples")
+        for name in CHECKS:
+            if name in item:
+                judged(item[name])
+        self.left.popleft()
+        self.taken = 0
