@@ -63,13 +63,15 @@ def lock(pin: str = "", out: str = "") -> None:
         pin: name or file of a pin
         out: folder for the lock; default: beside the pins
     """
+    from pins.choice import meant
     from pins.lock import PINS
     from pins.resolve import resolve
 
     path = Path(pin) if pin.endswith(".yaml") else PINS / f"{pin}.pin.yaml"
     if not path.is_file():
-        named = ", ".join(sorted(path.name.removesuffix(".pin.yaml") for path in PINS.glob("*.pin.yaml")))
-        raise KitError(f"there is no pin {pin!r}", f"./kit lock --pin NAME, with a file or one of: {named}")
+        names = sorted(path.name.removesuffix(".pin.yaml") for path in PINS.glob("*.pin.yaml"))
+        hint = f"{meant(pin, names)}./kit lock --pin NAME, with a file or one of: {', '.join(names)}"
+        raise KitError(f"there is no pin {pin!r}", hint)
     print(resolve(path, Path(out) if out else PINS))
 
 
@@ -241,11 +243,14 @@ def verify(path: str, rebuild: bool = False, yes: bool = False, json: bool = Fal
         json: print the verdict as one JSON document
     """
     from bundle.console import verdict_lines
+    from bundle.verify import exit_code
     from bundle.verify import verify as judge
+    from images.record import unexpected
 
-    verdict = judge(Path(path), rebuild=(lambda document: rebuilt(document, yes=yes)) if rebuild else None)
+    again = (lambda document: rebuilt(document, yes=yes)) if rebuild else None
+    verdict = judge(Path(path), rebuild=again, unexpected=unexpected)
     show(verdict) if json else print(verdict_lines(verdict))
-    leave(0 if verdict["verdict"] == "CONFIRMED" else 1)
+    leave(exit_code(verdict, rebuild=rebuild))
 
 
 @command

@@ -46,7 +46,7 @@ def seal(
         manifest, files = assemble(files, created_at=created_at or now(), names=names)
     except KitError as error:  # the user knows these records by the names of their files
         message = error.message.replace(layout.REPORT, str(report_path)).replace(layout.SAMPLES, str(results_path))
-        raise KitError(message, error.hint) from error
+        raise KitError(message, error.hint or "take the file whole, as the run wrote it, or run it again") from error
     path = write(files, out)
     return {
         "path": str(path),

@@ -90,13 +90,14 @@ def alone_in(out: Path) -> Iterator[None]:
 
 
 def read(name: str) -> bytes:
-    """Return the bytes of a file that the user named; a fifo or a device, which may never end, is refused."""
-    path, hint = Path(name), "name a file that is there and yours to read"
+    """Return the bytes of a file that the user named."""
+    from pins.paths import opened
+
     try:
-        if path.exists() and not path.is_file():
-            raise KitError(f"{name} is not a file", hint)
-        return path.read_bytes()
+        with opened(Path(name)) as file:
+            return file.read()
     except OSError as error:
+        hint = "name a file that is there and yours to read"
         raise KitError(f"cannot read {name}: {error.strerror}", hint) from error
 
 

@@ -37,7 +37,14 @@ INTERRUPTED = "interrupted; what was finished before is kept: run the same comma
 def say(text: str) -> None:
     """Tell a person how it goes; never data. A terminal that has gone away is no reason to stop."""
     with suppress(OSError):
-        print(text, file=sys.stderr, flush=True)
+        print(_shown(text), file=sys.stderr, flush=True)
+
+
+def _shown(text: str) -> str:
+    """Return text that may hold a stranger's without what a terminal would obey."""
+    from bundle.format import printed
+
+    return printed(text.split("\n"))
 
 
 def show(document: Any) -> None:
@@ -114,7 +121,7 @@ def explained() -> Iterator[None]:
     try:
         yield
     except KitError as error:
-        raise Exit(f"error: {error}", 2) from error
+        raise Exit(_shown(f"error: {error}"), 2) from error
     except KeyboardInterrupt as error:
         raise Exit(INTERRUPTED, 128 + signal.SIGINT) from error
     except (Exit, BrokenPipeError):
@@ -122,7 +129,7 @@ def explained() -> Iterator[None]:
     except Exception as error:
         if os.environ.get("KIT_DEBUG"):
             raise
-        raise Exit(_said_of(error), 2) from error
+        raise Exit(_shown(_said_of(error)), 2) from error
 
 
 def _said_of(error: Exception) -> str:
@@ -143,7 +150,7 @@ def _parsing() -> Iterator[None]:
         yield
     except ParseError as error:
         hint = "./kit --list shows the commands, ./kit COMMAND --help its options"
-        raise Exit(f"error: {error}\n\nhint: {hint}", 2) from error
+        raise Exit(_shown(f"error: {error}\n\nhint: {hint}"), 2) from error
 
 
 class KitProgram(Program):
@@ -207,8 +214,16 @@ def _flushed(code: Any) -> Any:
     return code
 
 
+ENDINGS = (signal.SIGTERM, signal.SIGHUP)
+
+
 def _ended(number: int, _frame: object) -> None:
-    """End on a signal as on Ctrl-C: what is half made is cleared away on the way out."""
+    """End on a signal as on Ctrl-C: what is half made is cleared away on the way out, undisturbed by the next one.
+
+    A terminal that closes sends one, and the shell in it sends another.
+    """
+    for ending in ENDINGS:
+        signal.signal(ending, signal.SIG_IGN)
     raise SystemExit(128 + number)
 
 
@@ -219,7 +234,7 @@ def main(commands: ModuleType) -> None:
             say("error: stdout is closed\n\nhint: >/dev/null drops what is printed")
         sys.exit(2)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in ENDINGS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup's wish
             signal.signal(number, _ended)
     KitProgram(name="kit", binary="kit", namespace=Collection.from_module(commands), version=VERSION).run()

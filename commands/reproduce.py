@@ -72,11 +72,12 @@ def _sealed_and_verified(chosen: Chosen, image: dict[str, Any]) -> tuple[str, di
     from bundle.kept import holds
     from bundle.seal import seal
     from bundle.verify import verify
+    from images.record import unexpected
 
     path, records = chosen.out / "bundle", [chosen.out / name for name in RECORDS.values()]
-    verdict = attempt(lambda: verify(path)) if path.exists() else None
+    verdict = attempt(lambda: verify(path, unexpected=unexpected)) if path.exists() else None
     if isinstance(verdict, dict) and verdict["verdict"] == "CONFIRMED" and holds(path, *records, image=image):
         say("bundle: kept (verified again)")
         return str(path), verdict
     sealed = seal(*records, image=image, lock=chosen.lock.document, out=chosen.out)
-    return sealed["path"], verify(path)
+    return sealed["path"], verify(path, unexpected=unexpected)

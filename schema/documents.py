@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import re
+import stat
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -101,7 +102,10 @@ def depth(document: Any) -> int:
 def read_json(path: Path, limit: int = 256 << 20) -> Any:
     """Return the parsed JSON file; KitError, naming it, when it is missing, too large, or not strict JSON."""
     try:
-        if path.stat().st_size > limit:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):  # a pipe would keep us waiting, a device has no end
+            raise KitError(f"{path} is not a regular file")
+        if found.st_size > limit:
             raise KitError(f"{path} is larger than {limit} bytes")
         return parse_json(path.read_bytes(), str(path))
     except OSError as error:

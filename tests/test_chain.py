@@ -64,7 +64,9 @@ def kit(engine, tmp_path_factory):  # noqa: ARG001 -- without an engine there is
 
 @pytest.fixture(scope="session")
 def made(kit):
-    """What the first `reproduce` answers."""
+    """What the first `reproduce` answers, with an image that was built just now, whatever the engine had."""
+    built = kit("build", "--force")
+    assert built.returncode == 0, built.stderr[-8000:]
     done = kit("reproduce", "--json")
     assert done.returncode == 0, done.stderr[-8000:]
     return json.loads(done.stdout) | {"said": done.stderr}
@@ -112,6 +114,16 @@ def test_a_second_time_everything_is_checked_and_kept(kit, made):
     assert (done.returncode, json.loads(done.stdout)["image_id"]) == (0, made["image_id"])
     kept = [line.partition(":")[0] for line in done.stderr.splitlines() if ": kept (" in line]
     assert kept == ["image", "validate", "benchmarks", "bundle"]
+
+
+def test_new_outputs_take_the_image_that_the_engine_has_by_its_committed_identity(kit, made, tmp_path):
+    if kit.options[1] != NAME:
+        pytest.skip("the lock is not the committed one: it has no committed identity")
+
+    done = Kit(tmp_path, *kit.options)("build", "--json")
+
+    assert (done.returncode, json.loads(done.stdout)["built"]) == (0, False), done.stderr
+    assert json.loads(done.stdout)["image_id"] == made["image_id"]
 
 
 def test_when_the_image_was_removed_only_the_image_is_made_again(kit, made, engine):

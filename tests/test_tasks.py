@@ -100,7 +100,7 @@ def test_help_is_help_and_nothing_is_done(name, flag, tmp_path):
         pytest.param(["verify", ""], "path is empty", id="a bundle without a name"),
         pytest.param(["mirror", ""], "folder is empty", id="a folder without a name"),
         pytest.param(["card", "README.md", ""], "bundle is empty", id="a card of a bundle without a name"),
-        pytest.param(["benchmark", "--case", "/dev/zero"], "/dev/zero is not a file", id="a device as a case"),
+        pytest.param(["benchmark", "--case", "/dev/zero"], "/dev/zero: it is no regular file", id="a device as a case"),
         pytest.param(["validate", "--runtime", "moon"], "no runtime 'moon'", id="an unknown runtime"),
         pytest.param(["benchmark", "--suite", "moon"], "no suite 'moon'", id="an unknown suite"),
         pytest.param(["reproduce", "--suite", "moon"], "no suite 'moon'", id="an unknown suite to reproduce"),
@@ -116,6 +116,14 @@ def test_what_cannot_run_says_why_with_one_next_step_and_exits_2(argv, message):
     assert done.stderr.count("\nhint: ") == 1
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize("argv", [["verify"], ["build", "--lock"], ["lock", "--pin"], ["fetch", "--rocm"]])
+def test_nothing_that_was_asked_for_is_obeyed_by_a_terminal(argv):
+    done = kit(*argv, "a\x1b]0;title\x07\x1b[2J\u202ebad")
+
+    assert done.returncode == 2
+    assert not any(char in done.stderr for char in "\x1b\x07\u202e")
 
 
 def test_without_an_engine_the_one_remedy_is_told_and_nothing_is_changed():
