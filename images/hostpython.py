@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from images import output
-from images.running import AGAIN, DOCUMENTS, LAST_LINES, Intake, ended, nobody
+from images.running import AGAIN, DOCUMENTS, Intake, conclude, nobody
+from images.said import Said
 from pins import process
 from schema import sources
 from schema.errors import KitError
@@ -39,23 +39,22 @@ def stream(
         "lock_sha256": None,
         "cargo_sha256": sources.digest(),
     }
-    tail: deque[str] = deque(maxlen=LAST_LINES)
-
-    def said(line: bytes) -> None:
-        text = line.decode("utf-8", "replace")
-        tail.append(text)
-        on_stderr(text)
-
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONSAFEPATH"}
     command = [python, "-m", module, *argv]
     with (
         Intake(out_path, sent, on_record, on_stderr) as intake,
+        Said(on_stderr) as said,
         process.started(command, env=environment, cwd=sources.ROOT) as running,
     ):
         deadline = time.monotonic() + deadline_s
-        late = output.read(running.frames(), deadline, running.kill, intake.take, on_stderr=said)
-        last = "".join(f"\n  {line}" for line in tail) or " nothing"
+        late = output.read(
+            running.frames(),
+            deadline,
+            running.kill,
+            intake.take,
+            on_stderr=lambda line: said.hear(line.decode("utf-8", "replace")),
+        )
         if late:
-            raise KitError(f"{module} was killed at its deadline of {deadline_s:g} s; it said last:{last}", AGAIN)
-        intake.finish(f"{module} {ended(running.wait())} and no `end`; it said last:{last}")
+            raise KitError(f"{module} was killed at its deadline of {deadline_s:g} s; it said last:{said.last}", AGAIN)
+        conclude(intake, said, module, running.wait())
     return intake.records

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-from collections import deque
 from contextlib import ExitStack, contextmanager
 from typing import IO, TYPE_CHECKING, Any, final
 
 from images.access import access
 from images.cargo import pack
+from images.said import Said
 from images.tarwriter import write_all
 from pins.alone import alone
 from schema import documents, samples
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 DOCUMENTS = {"validate": "report-1", "benchmarks": "results-1"}
 AGAIN = "run the command again"
-LAST_LINES = 20
 
 
 def nobody(_line: str) -> None:
@@ -64,13 +63,7 @@ def stream(
     granted = access(backend, engine.about())
     for note in granted.devices.notes:
         on_stderr(note)
-    tail: deque[str] = deque(maxlen=LAST_LINES)
-
-    def said(line: str) -> None:
-        tail.append(line)
-        on_stderr(line)
-
-    with Intake(out_path, sent, on_record, on_stderr) as intake:
+    with Intake(out_path, sent, on_record, on_stderr) as intake, Said(on_stderr) as said:
         code = engine.run(
             str(image["engine_id"]),
             cargo,
@@ -78,11 +71,17 @@ def stream(
             granted,
             deadline_s=deadline_s,
             on_line=intake.take,
-            on_stderr=said,
+            on_stderr=said.hear,
         )
-        last = "".join(f"\n  {line}" for line in tail) or " nothing"
-        intake.finish(f"{module} {ended(code)} and no `end`; it said last:{last}")
+        conclude(intake, said, module, code)
     return intake.records
+
+
+def conclude(intake: Intake, said: Said, module: str, code: int) -> None:
+    """Finish the stream; where none began because the run refused, raise its own words."""
+    if not intake.records:
+        said.raise_refusal(code)
+    intake.finish(f"{module} {ended(code)} and no `end`; it said last:{said.last}")
 
 
 def ended(code: int) -> str:

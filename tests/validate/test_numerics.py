@@ -132,8 +132,9 @@ def test_an_operator_without_a_tolerance_is_an_error_and_not_a_pass():
     [
         (Ran(("python3",), -6, "", "Memory access fault by GPU node-1"), "SIGABRT"),
         (Ran(("python3",), None, "", "File numerics.py, line 1 in learn", timed_out=True), "ran out of time"),
+        (Ran(("python3",), 1, "", "ModuleNotFoundError: No module named 'torch'"), "ended with code 1"),
     ],
-    ids=["abort", "hang"],
+    ids=["abort", "hang", "no torch"],
 )
 def test_a_kernel_that_kills_its_process_is_a_finding_with_its_last_words(ran, says):
     facts = numerics.gather(instinct(probes={"numerics": ran}), None)
@@ -143,6 +144,27 @@ def test_a_kernel_that_kills_its_process_is_a_finding_with_its_last_words(ran, s
     assert (outcome.code, outcome.status.value) == ("numerics.stopped", "fail")
     assert says in outcome.reason
     assert ran.stderr in outcome.reason
+
+
+TRACEBACK = "Traceback (most recent call last):\n  File x\n"
+
+
+@pytest.mark.parametrize(
+    ("stderr", "told"),
+    [
+        (f"{TRACEBACK}ImportError: libamdhip64.so.6: not found", "ImportError: libamdhip64.so.6: not found"),
+        (f"{TRACEBACK}torch.cuda.OutOfMemoryError: HIP\nnoise", "torch.cuda.OutOfMemoryError: HIP"),
+        ("Memory access fault by GPU node-1\n\n", "Memory access fault by GPU node-1"),
+    ],
+)
+def test_a_finding_has_the_line_that_says_most_and_the_facts_have_all(stderr, told):
+    facts = numerics.gather(instinct(probes={"numerics": Ran(("python3",), 1, "", stderr)}), None)
+
+    (outcome,) = numerics.judge(facts, None)
+
+    assert told in outcome.reason
+    assert "Traceback" not in outcome.reason
+    assert facts["stderr"] == stderr.strip()
 
 
 def test_the_probe_is_told_which_kind_of_device_to_use():

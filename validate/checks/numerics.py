@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 from validate import backends, probes, variables
@@ -27,6 +28,8 @@ ELEMENT = 4.0
 #: Roundings to the output's type on the way. Attention kernels round the probabilities before the second product,
 #: GroupNorm kernels keep mean and deviation in the output's type.
 ROUNDINGS = {"matmul": 1, "conv2d": 1, "group_norm": 2, "softmax": 1, "attention": 2}
+#: How Python ends a traceback.
+ERROR = re.compile(r"([A-Za-z_]\w*\.)*[A-Za-z_]\w*(Error|Exception|Interrupt|Exit)\b")
 DEVICE = {"rocm": "cuda", "cuda": "cuda", "cpu": "cpu"}
 
 
@@ -60,7 +63,8 @@ def gather(machine: Machine, lock: dict[str, Any] | None) -> dict[str, Any]:  # 
     devices = ["cpu"] if DEVICE[backend] == "cpu" else seen
     facts = {"backend": backend, "devices": devices, "rows": found.get("rows", []), "repeats": found.get("repeats")}
     if "error" in found:
-        facts["error"] = variables.redact(f"{found['error']}. {found.get('stderr', '')}".strip(), personal)
+        facts["error"] = found["error"]
+        facts["stderr"] = variables.redact(found.get("stderr", "").strip(), personal)
     return facts
 
 
@@ -70,7 +74,7 @@ def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]: 
         return [
             fail(
                 "numerics.stopped",
-                f"the computation did not come to its end: {facts['error']}",
+                f"the computation did not come to its end: {facts['error']}. {_told(facts.get('stderr', ''))}".strip(),
                 remedy="python3 -m validate.probes.numerics 240 cuda   # inside the container, shows the operator",
             )
         ]
@@ -89,6 +93,13 @@ def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]: 
             rows = [row for row in facts["rows"] if (row["op"], row["dtype"], row["device"]) == wanted]
             found.append(_judge_group(op, dtype, device, rows))
     return found
+
+
+def _told(stderr: str) -> str:
+    """Return the line of a dead process's last words that says most: the exception's, or the last one."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    errors = [line for line in lines if ERROR.match(line)]
+    return (errors or lines or [""])[-1][:300]
 
 
 def _judge_group(op: str, dtype: str, device: str, rows: list[dict[str, Any]]) -> Outcome:
