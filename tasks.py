@@ -14,9 +14,11 @@ import functools
 import sys
 from pathlib import Path
 
-from commands.chosen import HOST, OUT, ROOT, Which, alone_in, attempt, choose
+from commands.chosen import HOST, OUT, ROOT, Which, choose, or_error
+from commands.files import alone_in, write
 from commands.image import engine_door, fetched, image_kept, rebuilt
-from commands.program import command, leave, main, say, show
+from commands.options import command
+from commands.program import leave, main, say, show
 from commands.runs import RECORDS, Where, checked, command_line, run_anywhere, statuses, summarized
 from schema.errors import KitError
 
@@ -31,11 +33,11 @@ def doctor(which: Which, json: bool = False) -> None:
     from pins.host import look as look_at_host
     from schema.records import exit_code
 
-    findings = look(attempt(connect), attempt(lambda: find(look_at_host(), **which._asdict())), checkout=OUT)
+    findings = look(or_error(connect), or_error(lambda: find(look_at_host(), **which._asdict())), checkout=OUT)
     if json:
         show(findings)
     else:
-        shown = Console(sys.stdout)
+        shown = Console(print, colour=sys.stdout.isatty())
         for finding in findings:
             shown.finding(finding)
     leave(exit_code(statuses(findings)))
@@ -151,7 +153,6 @@ def validate(which: Which, where: Where, dry_run: bool = False, json: bool = Fal
     """
     from bundle.console import counted
     from bundle.junit import junit
-    from commands.chosen import write
     from schema.records import exit_code
     from schema.stream import report_document
 
@@ -225,7 +226,7 @@ def bundle(
     else:
         chosen = choose(which)
         place = Path(out) if out else chosen.out
-        with alone_in(chosen.out):
+        with alone_in(chosen.out, place):
             paths = [chosen.out / name for name in RECORDS.values()]
             image = image_record(chosen.out / "image.json")
             sealed = seal(*paths, image=image, lock=chosen.lock.document, out=place, case=own)

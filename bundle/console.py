@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
-from typing import IO, Any
+from typing import TYPE_CHECKING, Any
 
 from bundle.format import interval, plain, printed, share, visible
 from bundle.layout import AT_ITS_WORD, NOT_A_GPU_RESULT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 COLOURS = {"pass": "32", "warn": "33", "fail": "31", "error": "31", "skip": "2"}
 WIDTH = 5
 
 
 class Console:
-    """Print to `stream`; colour only on a terminal, never with `NO_COLOR`, and never as the only sign."""
+    """Hand lines to `tell`; `colour` for a terminal, never with `NO_COLOR`, and never as the only sign."""
 
-    def __init__(self, stream: IO[str]) -> None:
-        self.stream = stream
-        self.colour = stream.isatty() and not os.environ.get("NO_COLOR")
+    def __init__(self, tell: Callable[[str], None], *, colour: bool) -> None:
+        self.tell = tell
+        self.colour = colour and not os.environ.get("NO_COLOR")
 
     def record(self, item: dict[str, Any]) -> None:
         """Show a record, if it is a finding: a benchmark tells its progress itself, on stderr."""
@@ -37,7 +40,7 @@ class Console:
         text = visible(text)
         if self.colour and status:
             word = f"\x1b[{COLOURS[status]}m{word}\x1b[0m"
-        print(f"{word} {text}".rstrip(), file=self.stream, flush=True)
+        self.tell(f"{word} {text}".rstrip())
 
 
 def counted(findings: list[dict[str, Any]]) -> str:

@@ -24,21 +24,6 @@ SAMPLE = {"kind": "sample"}
 #: case, process, index, seconds, at_s, whether it is tagged `throttled`
 Sample = tuple[bytes, int, int, float, float, bool]
 
-#: Which part of which schema each record of a document follows.
-PARTS = {
-    "report-1": {
-        "start": ("report-1", "#/$defs/start"),
-        "facts": ("report-1", "#/$defs/facts"),
-        "finding": ("report-1", "#/$defs/finding"),
-        "end": ("report-1", "#/$defs/end"),
-    },
-    "results-1": {
-        "start": ("report-1", "#/$defs/start"),
-        "process": ("results-1", "#/$defs/process"),
-        "end": ("report-1", "#/$defs/end"),
-    },
-}
-
 
 def pack(data: bytes) -> bytes:
     """Return the bytes as gzip that names no file and no time: equal bytes give equal gzip."""
@@ -126,7 +111,7 @@ def _whole(item: dict[str, Any], number: int) -> None:
 
 
 def _by_schema(item: dict[str, Any], document: str) -> str:
-    part = PARTS[document].get(item["kind"])
+    part = documents.PARTS[document].get(item["kind"])
     if part is None:
         return f"a record {item['kind'][:40]!r} does not belong there"
     if documents.depth(item) > documents.MAX_DEPTH:

@@ -1,4 +1,4 @@
-"""The command line: options from signatures, one message and one remedy for whatever goes wrong, exit codes.
+"""The command line: one message and one remedy for whatever goes wrong, exit codes, signals.
 
 stdout carries data (a path, a table, one JSON document with `--json`), stderr carries progress.
 Exit codes: 0 all well; 1 something failed or does not hold; 2 could not run, or refused; 128 and the signal's number
@@ -7,37 +7,37 @@ when a signal ended it.
 
 from __future__ import annotations
 
-import functools
-import inspect
 import os
-import re
 import signal
 import sys
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 from invoke.collection import Collection
 from invoke.exceptions import Exit, ParseError
 from invoke.program import Program
-from invoke.tasks import task
 
 from schema import VERSION
 from schema.errors import KitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from types import ModuleType
 
-JSON_HELP = {"json": "print one JSON document"}
 #: What a shell says of a program whose reader went away.
 READER_GONE = 128 + signal.SIGPIPE
 INTERRUPTED = "interrupted; what was finished before is kept: run the same command again"
 
 
-def say(text: str) -> None:
-    """Tell a person how it goes; never data. A terminal that has gone away is no reason to stop."""
+def tell(line: str) -> None:
+    """Write a line to stderr. That a terminal has gone away is no reason to stop."""
     with suppress(OSError):
-        print(_shown(text), file=sys.stderr, flush=True)
+        print(line, file=sys.stderr, flush=True)
+
+
+def say(text: str) -> None:
+    """Tell a person how it goes; never data."""
+    tell(_shown(text))
 
 
 def _shown(text: str) -> str:
@@ -58,61 +58,6 @@ def leave(code: int) -> None:
     """End the command with this exit code."""
     if code:
         raise Exit(code=code)
-
-
-# A command ------------------------------------------------------------------------------------------------------------
-
-
-def command(body: Callable[..., None]) -> Any:
-    """Make an Invoke task of a function.
-
-    Its help is in its docstring. A parameter whose type is a NamedTuple stands for one option for each field (help from
-    the type's docstring): what several commands ask alike is said once.
-    """
-    summary, described = _help(body.__doc__)
-    described |= JSON_HELP
-    groups = {
-        name: kind
-        for name, kind in get_type_hints(body).items()
-        if isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
-    }
-    options: list[inspect.Parameter] = []
-    for name, parameter in inspect.signature(body).parameters.items():
-        if kind := groups.get(name):
-            described |= _help(kind.__doc__)[1]
-            options += [_option(field, kind._field_defaults[field]) for field in kind._fields]  # type: ignore[attr-defined]
-        else:
-            options.append(_option(parameter.name, parameter.default))
-    options.sort(
-        key=lambda option: option.default is not inspect.Parameter.empty
-    )  # those that must be given come first
-    required = [option.name for option in options if option.default is inspect.Parameter.empty]
-
-    @functools.wraps(body)
-    def guarded(_context: Any, *args: Any, **given: Any) -> None:
-        given |= dict(zip(required, args, strict=False))
-        with explained():
-            for name in required:
-                if not given[name]:
-                    raise KitError(f"{name} is empty", f"./kit {body.__name__} --help")
-            folded = {name: kind(*(given.pop(field) for field in kind._fields)) for name, kind in groups.items()}
-            body(**given, **folded)
-
-    guarded.__doc__ = summary
-    guarded.__signature__ = inspect.Signature([_option("context", inspect.Parameter.empty), *options])  # type: ignore[attr-defined]
-    names = {option.name for option in options}
-    shown = {name.replace("_", "-"): text for name, text in described.items() if name in names}
-    return task(guarded, auto_shortflags=False, help=shown)
-
-
-def _option(name: str, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
-
-
-def _help(docstring: str | None) -> tuple[str, dict[str, str]]:
-    """Return what a docstring says of the whole, and of each option."""
-    summary, _, options = inspect.cleandoc(docstring or "").partition("\n\nOptions:\n")
-    return summary, dict(re.findall(r"^ {4}(\w+): (.+)$", options, re.MULTILINE))
 
 
 @contextmanager
@@ -138,9 +83,6 @@ def _said_of(error: Exception) -> str:
         return f"error: {error}\n\nhint: make room on the disk, or look at what the message names"
     what = f"error: a fault in the kit itself: {type(error).__name__}: {error}"
     return f"{what}\n\nhint: run it again with KIT_DEBUG=1 and report what it prints"
-
-
-# The program ----------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -177,9 +119,10 @@ class KitProgram(Program):
         words = list(sys.argv if argv is None else argv)
         if {"--help", "-h"} & set(words[2:]) and not words[1].startswith("-"):
             words = [words[0], "--help", words[1]]
+        wanted = sys.dont_write_bytecode
         with _parsing():
             super().parse_core(words)
-        sys.dont_write_bytecode = False  # Invoke turns byte code off, which makes every later start slower
+        sys.dont_write_bytecode = wanted  # Invoke turns byte code off, which makes every later start slower
 
     def parse_tasks(self) -> None:
         """Parse the commands and their options."""
@@ -214,16 +157,18 @@ def _flushed(code: Any) -> Any:
     return code
 
 
-ENDINGS = (signal.SIGTERM, signal.SIGHUP)
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def _ended(number: int, _frame: object) -> None:
-    """End on a signal as on Ctrl-C: what is half made is cleared away on the way out, undisturbed by the next one.
+    """End on the first signal: what is half made is cleared away on the way out, undisturbed by the next one.
 
-    A terminal that closes sends one, and the shell in it sends another.
+    A terminal that closes sends one, and the shell in it another; people press Ctrl-C twice.
     """
     for ending in ENDINGS:
         signal.signal(ending, signal.SIG_IGN)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
     raise SystemExit(128 + number)
 
 
@@ -233,8 +178,7 @@ def main(commands: ModuleType) -> None:
         if sys.stderr:
             say("error: stdout is closed\n\nhint: >/dev/null drops what is printed")
         sys.exit(2)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in ENDINGS:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup's wish
+        if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:  # nohup's wish
             signal.signal(number, _ended)
     KitProgram(name="kit", binary="kit", namespace=Collection.from_module(commands), version=VERSION).run()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from commands.chosen import Chosen, attempt
+from commands.chosen import Chosen, or_error
 from commands.image import built
 from commands.program import say
 from commands.runs import RECORDS, Records, run, statuses, summarized
@@ -75,7 +75,7 @@ def _sealed_and_verified(chosen: Chosen, image: dict[str, Any]) -> tuple[str, di
     from images.record import unexpected
 
     path, records = chosen.out / "bundle", [chosen.out / name for name in RECORDS.values()]
-    verdict = attempt(lambda: verify(path, unexpected=unexpected)) if path.exists() else None
+    verdict = or_error(lambda: verify(path, unexpected=unexpected)) if path.exists() else None
     if isinstance(verdict, dict) and verdict["verdict"] == "CONFIRMED" and holds(path, *records, image=image):
         say("bundle: kept (verified again)")
         return str(path), verdict

@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from commands.chosen import HOST, Chosen, Which, alone_in, choose, read, write
+from commands.chosen import HOST, Chosen, Which, choose
+from commands.files import alone_in, read, write
 from commands.image import built, engine_door, image_kept
-from commands.program import say
+from commands.program import say, tell
 from schema.errors import KitError
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def run(  # noqa: PLR0917 -- who, where, what: in the order of a sentence
         argv + (["--case", f"/kit/case/{Path(case).name}"] if case else []),
         backend=chosen.backend,
         out_path=chosen.out / RECORDS[module],
-        on_record=Console(sys.stderr).record,
+        on_record=Console(tell, colour=sys.stderr.isatty()).record,
         on_stderr=say,
         extra={Path(case).name: read(case)} if case else None,
         deadline_s=DEADLINE_S[module],
@@ -82,7 +83,7 @@ def _run_here(module: str, argv: list[str], python: str, case: str) -> Records:
         argv + (["--case", str(Path(case).resolve())] if case else []),
         python=python or "python3",
         out_path=HOST / RECORDS[module],
-        on_record=Console(sys.stderr).record,
+        on_record=Console(tell, colour=sys.stderr.isatty()).record,
         on_stderr=say,
         deadline_s=DEADLINE_S[module],
     )

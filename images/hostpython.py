@@ -42,7 +42,7 @@ def stream(
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONSAFEPATH"}
     command = [python, "-m", module, *argv]
     with (
-        Intake(out_path, sent, on_record, on_stderr) as intake,
+        Intake(out_path, sent, on_record) as intake,
         Said(on_stderr) as said,
         process.started(command, env=environment, cwd=sources.ROOT) as running,
     ):

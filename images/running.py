@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, final
 
 from images.access import access
 from images.cargo import pack
 from images.said import Said
 from images.tarwriter import write_all
-from pins.alone import alone
 from schema import documents, samples
 from schema import stream as streams
 from schema.errors import KitError
@@ -63,7 +62,7 @@ def stream(
     granted = access(backend, engine.about())
     for note in granted.devices.notes:
         on_stderr(note)
-    with Intake(out_path, sent, on_record, on_stderr) as intake, Said(on_stderr) as said:
+    with Intake(out_path, sent, on_record) as intake, Said(on_stderr) as said:
         code = engine.run(
             str(image["engine_id"]),
             cargo,
@@ -108,7 +107,7 @@ def context_of(image: Mapping[str, Any], lock: Lock, backend: str) -> dict[str, 
 class Intake:
     """A stream coming in: checks each line, appends it to the file, and renames the file when the stream is whole.
 
-    One at a time writes to a path: another waits, and `tell` is told. Whatever a disk refuses is a KitError.
+    The caller sees to it that one at a time writes to a path. Whatever a disk refuses is a KitError.
     """
 
     def __init__(
@@ -116,19 +115,16 @@ class Intake:
         path: Path,
         sent: Mapping[str, Any],
         on_record: Callable[[dict[str, Any]], None] | None = None,
-        tell: Callable[[str], None] = nobody,
     ) -> None:
         self.path = path
         self.part = path.with_name(path.name + ".part")
         self.partial = path.with_name(path.name + ".partial")
         self.sent = dict(sent)
         self.on_record = on_record
-        self.tell = tell
         self.records: list[dict[str, Any]] = []
-        self.counts: dict[str, int] = {}
+        self.order = streams.Order()
         self.whole = False
         self.file: IO[bytes]
-        self.held: ExitStack
 
     @contextmanager
     def _written(self) -> Iterator[None]:
@@ -138,25 +134,21 @@ class Intake:
             raise KitError(f"cannot write {self.part}: {error.strerror}", "free space, or set KIT_OUT") from error
 
     def __enter__(self) -> Intake:
-        waiting = f"waiting for another run that writes {self.path}"
-        with self._written(), ExitStack() as held:
+        with self._written():
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            lock = self.path.with_name(f".{self.path.name}.lock")
-            held.enter_context(alone(lock, on_wait=lambda: self.tell(waiting)))
-            self.file = held.enter_context(self.part.open("wb", buffering=0))  # a crash at sample 40 leaves 39
-            self.held = held.pop_all()
+            self.file = self.part.open("wb", buffering=0)  # a crash at sample 40 leaves 39
         return self
 
     def take(self, line: bytes) -> None:
         """Take one line; KitError, naming it, when it is not what may come here."""
         number = len(self.records) + 1
         item = self._parsed(line, number)
-        self._in_order(item, number)
+        self.order.take(item, number)
+        if item["kind"] == "start":
+            self._as_sent(item)
         with self._written():
             write_all(self.file.fileno(), line + b"\n")
         self.records.append(item)
-        if item["kind"] != "end":
-            self.counts[item["kind"]] = self.counts.get(item["kind"], 0) + 1
         if self.on_record:
             self.on_record(item)
 
@@ -170,26 +162,21 @@ class Intake:
         kind = item.get("kind") if isinstance(item, dict) else None
         if documents.depth(item) > documents.MAX_DEPTH:
             raise KitError(f"{where} is nested deeper than {documents.MAX_DEPTH}", AGAIN)
-        name, pointer = _DEFINITIONS.get((self.sent["document"], str(kind)), ("", ""))
-        if not name:
-            raise KitError(f"{where} is not a record of {self.sent['document']}: {line[:80]!r}", AGAIN)
-        fault = samples.fault(item) if kind in {"sample", "telemetry"} else ""
-        if kind not in {"sample", "telemetry"}:
-            fault = "; ".join(documents.problems(item, documents.validator(name, pointer)))
+        document = self.sent["document"]
+        if document == "results-1" and kind in {"sample", "telemetry"}:
+            fault = samples.fault(item)
+        elif part := documents.PARTS[document].get(str(kind)):
+            fault = "; ".join(documents.problems(item, documents.validator(*part)))
+        else:
+            raise KitError(f"{where} is not a record of {document}: {line[:80]!r}", AGAIN)
         if fault:
-            raise KitError(f"{where} ({kind}) does not follow schema {name}: {fault}", AGAIN)
+            raise KitError(f"{where} ({kind}) does not follow the schema of {document}: {fault}", AGAIN)
         return dict(item)
 
-    def _in_order(self, item: dict[str, Any], number: int) -> None:
-        kind = item["kind"]
-        if (number == 1) != (kind == "start") or (self.records and self.records[-1]["kind"] == "end"):
-            raise KitError(f"line {number}: {kind} is out of order", "the stream must be start, records, end")
-        if kind == "start":
-            for key, value in self.sent.items():
-                if item[key] != value:
-                    raise KitError(f"the run says {key} {item[key]!r}, what was sent is {value!r}", AGAIN)
-        if kind == "end" and item["counts"] != self.counts:
-            raise KitError(f"the stream has {self.counts}, its `end` says {item['counts']}", AGAIN)
+    def _as_sent(self, start: dict[str, Any]) -> None:
+        for key, value in self.sent.items():
+            if start[key] != value:
+                raise KitError(f"the run says {key} {start[key]!r}, what was sent is {value!r}", AGAIN)
 
     def finish(self, otherwise: str) -> None:
         """Give the file its name if the stream is whole; KitError with the reason `otherwise` when it was cut off."""
@@ -201,7 +188,7 @@ class Intake:
         self.whole = True
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
-        with self._written(), self.held:
+        with self._written(), self.file:
             if self.whole:
                 return
             if not self.records:
@@ -217,16 +204,3 @@ class Intake:
             return self.part.replace(self.partial)
         except OSError:
             return self.part
-
-
-_DEFINITIONS = {
-    ("report-1", "start"): ("report-1", "#/$defs/start"),
-    ("report-1", "facts"): ("report-1", "#/$defs/facts"),
-    ("report-1", "finding"): ("report-1", "#/$defs/finding"),
-    ("report-1", "end"): ("report-1", "#/$defs/end"),
-    ("results-1", "start"): ("report-1", "#/$defs/start"),
-    ("results-1", "sample"): ("results-1", "#/$defs/sample"),
-    ("results-1", "process"): ("results-1", "#/$defs/process"),
-    ("results-1", "telemetry"): ("results-1", "#/$defs/telemetry"),
-    ("results-1", "end"): ("report-1", "#/$defs/end"),
-}

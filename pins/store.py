@@ -73,8 +73,8 @@ class Store:
         part = self.part(sha256)
         self._make_folder(path.parent)
         try:
-            part.chmod(0o444)
             part.replace(path)
+            path.chmod(0o444)  # only now: whoever finds a part has to open it for writing
             _sync_folder(path.parent)
         except OSError as error:
             raise self.broken(error) from error

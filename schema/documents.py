@@ -20,6 +20,20 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 MAX_PROBLEMS = 12
 MAX_DEPTH = 40
+#: Which part of which schema each record of a document follows; samples and telemetry are `schema.samples`' business.
+PARTS = {
+    "report-1": {
+        "start": ("report-1", "#/$defs/start"),
+        "facts": ("report-1", "#/$defs/facts"),
+        "finding": ("report-1", "#/$defs/finding"),
+        "end": ("report-1", "#/$defs/end"),
+    },
+    "results-1": {
+        "start": ("report-1", "#/$defs/start"),
+        "process": ("results-1", "#/$defs/process"),
+        "end": ("report-1", "#/$defs/end"),
+    },
+}
 
 
 def load_schema(name: str) -> dict[str, Any]:

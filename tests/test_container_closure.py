@@ -3,46 +3,18 @@
 Container code is not type-checked for its dialect: it is run. The interpreters are those found on this machine.
 """
 
-import glob
 import json
-import os
-import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from schema import sources, stream
 from schema.documents import problems, validator
+from tests.pythons import found
 
-OLDEST, NEWEST = (3, 9), (3, 13)
-PLACES = (
-    "~/.pyenv/versions/*/bin/python3",
-    "/usr/bin/python3.*",
-    "/usr/local/bin/python3.*",
-    "/opt/python/*/bin/python3",
-)
-
-
-def found():
-    """Return one interpreter a version, `3.9` -> path, within the range."""
-    paths = [path for place in PLACES for path in sorted(glob.glob(os.path.expanduser(place)))]  # noqa: PTH111, PTH207
-    versions = {}
-    for path in [*paths, sys.executable]:
-        if not re.fullmatch(r"python[\d.]*", Path(path).name):
-            continue
-        told = subprocess.run(
-            [path, "-c", "import sys; print(*sys.version_info[:2])"], capture_output=True, text=True, check=False
-        )
-        version = tuple(int(part) for part in told.stdout.split()) if told.returncode == 0 else ()
-        if OLDEST <= version <= NEWEST:
-            versions[".".join(map(str, version))] = path
-    return dict(sorted(versions.items(), key=lambda item: int(item[0].split(".")[1])))
-
-
-FOUND = found()
+FOUND = found((3, 9), (3, 13))
 every_python = pytest.mark.parametrize("python", FOUND.values(), ids=FOUND.keys())
 
 

@@ -21,7 +21,7 @@ DOORS = {
     "docker": {"images/engine.py"},
     "jsonschema": {"schema/documents.py"},
     "referencing": {"schema/documents.py"},
-    "invoke": {"commands/program.py"},
+    "invoke": {"commands/options.py", "commands/program.py"},
     "rfc8785": {"schema/canon.py"},
     "yaml": {"pins/lock.py"},
     "http.client": {"pins/web.py", "pins/download.py"},

@@ -17,9 +17,11 @@ import pytest
 from invoke.context import Context
 from invoke.exceptions import Exit
 
-from commands.chosen import alone_in
-from commands.program import command
+from commands.files import alone_in
+from commands.options import command
 from schema.errors import KitError
+from tests.bundle import fakes_bundle
+from tests.world import told
 
 ROOT = Path(__file__).parent.parent
 COMMANDS = [
@@ -220,6 +222,42 @@ FROM_THE_START = (
 )
 
 
+CLEARING = """
+import sys, time
+from commands import program
+def slow():
+    try:
+        print("working", flush=True)
+        time.sleep(30)
+    finally:
+        print("clearing", flush=True)
+        time.sleep(0.5)
+        print("cleared", flush=True)
+import types
+from commands.options import command
+module = types.ModuleType("module")
+module.slow = command(slow)
+sys.argv = ["kit", "slow"]
+program.main(module)
+"""
+
+
+@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_second_signal_disturbs_no_clearing(first, second):
+    child = subprocess.Popen(
+        [sys.executable, "-c", CLEARING], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stdout.readline() == "working\n"
+    child.send_signal(first)
+    assert child.stdout.readline() == "clearing\n"
+    child.send_signal(second)
+    said = child.communicate(timeout=30)
+
+    assert (said[0], child.returncode) == ("cleared\n", 128 + first)
+    assert "Traceback" not in said[1]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("after_s", [0.0, 0.05, 0.15, 0.4])
 def test_a_signal_at_any_time_ends_a_command_without_a_traceback(number, after_s, tmp_path):
@@ -271,7 +309,7 @@ def test_two_commands_in_one_folder_work_one_after_the_other(tmp_path):
 
 
 def test_the_lock_of_a_command_that_was_killed_holds_nobody_up(tmp_path):
-    program = f"import os\nfrom pathlib import Path\nfrom commands.chosen import alone_in\nwith alone_in(Path({str(tmp_path / 'one')!r})):\n    os.kill(os.getpid(), 9)"  # noqa: E501
+    program = f"import os\nfrom pathlib import Path\nfrom commands.files import alone_in\nwith alone_in(Path({str(tmp_path / 'one')!r})):\n    os.kill(os.getpid(), 9)"  # noqa: E501
 
     assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == -signal.SIGKILL
 
@@ -284,9 +322,22 @@ def test_a_folder_that_cannot_be_worked_in_is_told(tmp_path):
 
     done = kit("bundle", "--results", "/nowhere", KIT_OUT=str(tmp_path / "file" / "out"))
 
-    assert done.returncode == 2
-    assert "cannot work in" in done.stderr
-    assert "set KIT_OUT=DIR" in done.stderr
+    told(done, 2, "cannot work in")
+    assert "set KIT_OUT" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("out", "code"), [pytest.param("/", 2, id="the root"), (".", 0), ("..", 0), ("x/../y", 0), ("deep/er", 0)]
+)
+def test_any_folder_can_be_named_for_outputs_and_the_root_is_refused(out, code, tmp_path):
+    (tmp_path / "here").mkdir()
+    (tmp_path / "results.jsonl").write_bytes(fakes_bundle.lines(fakes_bundle.results(host=True)))
+
+    done = kit("bundle", "--results", str(tmp_path / "results.jsonl"), "--out", out, cwd=tmp_path / "here")
+
+    told(done, code)
+    if not code:
+        assert (tmp_path / "here" / out / "bundle/bundle.json").is_file()
 
 
 def test_a_list_loads_nothing_heavy():

@@ -100,8 +100,8 @@ def an_unpacked_layer(disk, apart):
 WRITERS = {  # who writes: what is left on the disk
     a_lock: set(),
     an_image_record: {"filler"},
-    a_run: {"results.jsonl.partial", ".results.jsonl.lock"},
-    a_run_from_its_first_line: {"filler", ".results.jsonl.lock"},
+    a_run: {"results.jsonl.partial"},
+    a_run_from_its_first_line: {"filler"},
     a_mirror: set(),
     a_download: {None},  # what came is gone on with
     a_first_layer: {".lock"},

@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import threading
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -204,37 +203,14 @@ def test_what_came_before_ctrl_c_is_kept(tmp_path):
     assert len((tmp_path / "r.partial").read_text().splitlines()) == 2
 
 
-def taking(out, *more, tell=pytest.fail):
-    intake = Intake(out, {"document": "report-1"}, tell=tell)
-    with intake:
+def taking(out, *more):
+    with Intake(out, {"document": "report-1"}) as intake:
         for line in lines(start(), *more):
             intake.take(line)
         intake.finish("cut off")
-    return intake
 
 
-def test_a_second_run_waits_for_the_first_and_both_are_whole(tmp_path):
-    out, told, waiting = tmp_path / "r", [], threading.Event()
-    second = threading.Thread(
-        target=taking,
-        args=(out, FINDING, end(finding=1)),
-        kwargs={"tell": lambda text: (told.append(text), waiting.set())},
-    )
-    with Intake(out, {"document": "report-1"}) as first:
-        first.take(lines(start())[0])
-        second.start()
-        assert waiting.wait(10)
-        first.take(lines(end())[0])
-        first.finish("cut off")
-        assert len(out.read_bytes().splitlines()) == 2
-    second.join(10)
-
-    assert told == [f"waiting for another run that writes {out}"]
-    assert len(out.read_bytes().splitlines()) == 3
-    assert left_in(tmp_path) == ["r"]
-
-
-def test_the_next_run_need_not_wait_for_one_that_broke_off(tmp_path):
+def test_a_run_that_broke_off_is_in_nobodys_way(tmp_path):
     for _ in range(2):
         with pytest.raises(KitError, match="cut off"):
             taking(tmp_path / "r", FINDING)
@@ -250,7 +226,6 @@ def full(*_args, **_more):
         pytest.param(running, "write_all", [], id="write"),
         pytest.param(running.os, "fsync", ["r.partial"], id="fsync"),
         pytest.param(Path, "replace", ["r.part"], id="rename"),
-        pytest.param(running, "alone", [], id="lock"),
     ],
 )
 def test_a_full_disk_is_said_whenever_it_shows(module, name, left, tmp_path, monkeypatch):
