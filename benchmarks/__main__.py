@@ -22,7 +22,7 @@ from schema.records import End, exit_code
 from schema.stream import claim_stdout, now, say
 from validate import context
 from validate.describe import assert_ours, start_record
-from validate.edge import Signals, guarded
+from validate.entry_point import Signals, guarded
 from validate.machine import Machine
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from schema.stream import say
 
 if TYPE_CHECKING:
     from schema.stream import Writer
-    from validate.edge import Signals
+    from validate.entry_point import Signals
 
 COOL_K = 3.0  # a device counts as cool within so many kelvin of its temperature before the run
 IDLE_KEYS = ("power_w", "clock_hz", "temperature_c", "memory_used_bytes", "throttle")

@@ -17,7 +17,7 @@ from benchmarks.child import classify
 from benchmarks.workbench import Unsupported, Workbench
 from schema.records import SampleStatus, exit_code
 from schema.stream import compact
-from validate.edge import guarded
+from validate.entry_point import guarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from benchmarks.student import t_quantile
+from benchmarks.student_t import t_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -23,7 +23,7 @@ from benchmarks.lines import Lines
 from benchmarks.progress import Progress
 from schema.errors import KitError
 from schema.stream import say
-from validate.edge import Signals, Stopped
+from validate.entry_point import Signals, Stopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable

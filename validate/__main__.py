@@ -11,7 +11,7 @@ from schema.records import exit_code
 from schema.stream import claim_stdout
 from validate import checking, context
 from validate.checks import CHECKS
-from validate.edge import guarded
+from validate.entry_point import guarded
 from validate.machine import Machine
 
 DEADLINE_S = 540  # the host ends a silent container at ten minutes; the stacks must be out before

@@ -11,7 +11,7 @@ from benchmarks import plan, running
 from benchmarks.cases import describe, load_file
 from benchmarks.sampler import Sampler
 from schema.stream import Writer
-from validate.edge import Signals
+from validate.entry_point import Signals
 
 HERE = Path(__file__).parent
 ODD = HERE / "odd_cases.py"

@@ -8,7 +8,7 @@ from benchmarks.children import Fresh
 from benchmarks.intake import Intake
 from benchmarks.lines import Lines
 from benchmarks.watching import Watch
-from validate.edge import Signals
+from validate.entry_point import Signals
 
 QUICK_WRITER = """import json, os, sys, time
 fd = json.loads(sys.stdin.readline())["fd"]

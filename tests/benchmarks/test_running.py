@@ -8,7 +8,7 @@ from benchmarks import plan
 from benchmarks.cases import describe, load_file
 from schema.documents import problems, validator
 from tests.benchmarks import fakes_benchmarks as fakes
-from validate.edge import Signals
+from validate.entry_point import Signals
 
 SOURCE = fakes.ODD.read_text()
 

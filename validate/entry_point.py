@@ -1,4 +1,4 @@
-"""The edge of a command: signals, errors and streams that take nothing end in a message, never in a traceback."""
+"""The entry point of a command: signals, errors and streams that take nothing end in a message, never a traceback."""
 
 from __future__ import annotations
 
