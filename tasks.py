@@ -189,7 +189,7 @@ def benchmark(
     from bundle.console import table
     from schema.records import exit_code
 
-    checked(suite, case)
+    checked(suite, case, only)
     argv = ["--suite", suite, *(["--only", only] if only else [])]
     if dry_run:
         line = command_line("benchmarks", argv, which, where, case)

@@ -55,13 +55,18 @@ def command(body: Callable[..., None]) -> Any:
 
     guarded.__doc__ = summary
     guarded.__signature__ = inspect.Signature([_option("context", inspect.Parameter.empty), *options])  # type: ignore[attr-defined]
-    names = {option.name for option in options}
-    shown = {name.replace("_", "-"): text for name, text in described.items() if name in names}
+    shown = {option.name.replace("_", "-"): _text(option, described) for option in options}
     return task(guarded, auto_shortflags=False, help=shown)
 
 
 def _option(name: str, default: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
+
+
+def _text(option: inspect.Parameter, described: dict[str, str]) -> str:
+    """Return the help of an option; a word that stands when none is given is said."""
+    text = described.get(option.name, "")
+    return f"{text}; default: {option.default}" if option.default and isinstance(option.default, str) else text
 
 
 def _help(docstring: str | None) -> tuple[str, dict[str, str]]:

@@ -7,9 +7,13 @@ when a signal ended it.
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import os
+import re
 import signal
 import sys
+import textwrap
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
 
 #: What a shell says of a program whose reader went away.
 READER_GONE = 128 + signal.SIGPIPE
-INTERRUPTED = "interrupted; what was finished before is kept: run the same command again"
+INTERRUPTED = "interrupted: what was there before is still there, nothing half made is in its place"
 
 
 def tell(line: str) -> None:
@@ -85,16 +89,6 @@ def _said_of(error: Exception) -> str:
     return f"{what}\n\nhint: run it again with KIT_DEBUG=1 and report what it prints"
 
 
-@contextmanager
-def _parsing() -> Iterator[None]:
-    """Turn what Invoke cannot parse into exit code 2: 1 means that something failed or does not hold."""
-    try:
-        yield
-    except ParseError as error:
-        hint = "./kit --list shows the commands, ./kit COMMAND --help its options"
-        raise Exit(_shown(f"error: {error}\n\nhint: {hint}"), 2) from error
-
-
 class KitProgram(Program):
     """Invoke with our exit codes."""
 
@@ -120,19 +114,53 @@ class KitProgram(Program):
         if {"--help", "-h"} & set(words[2:]) and not words[1].startswith("-"):
             words = [words[0], "--help", words[1]]
         wanted = sys.dont_write_bytecode
-        with _parsing():
+        with self._parsing():
             super().parse_core(words)
         sys.dont_write_bytecode = wanted  # Invoke turns byte code off, which makes every later start slower
 
     def parse_tasks(self) -> None:
         """Parse the commands and their options."""
-        with _parsing():
+        with self._parsing():
             super().parse_tasks()
 
     def parse_cleanup(self) -> None:
         """Answer --help and --list."""
-        with _parsing():
+        with self._parsing():
             super().parse_cleanup()
+
+    @contextmanager
+    def _parsing(self) -> Iterator[None]:
+        """Turn what Invoke cannot parse into exit code 2: 1 means that something failed or does not hold."""
+        try:
+            yield
+        except ParseError as error:
+            message = re.sub(r"<Argument: (\w+)>", r"--\1", str(error))
+            raise Exit(_shown(f"error: {message}\n\nhint: {self._advice(message)}"), 2) from error
+
+    def _advice(self, message: str) -> str:
+        """Return what the user may have meant, or how the command is called."""
+        contexts = self.parser.contexts if hasattr(self, "parser") else {}
+        named = re.findall(r"'([^']+)'", message)
+        if "No idea" in message and named:
+            flags = {flag for context in contexts.values() for flag in context.flags}
+            known = flags if named[0].startswith("-") else contexts
+            if near := difflib.get_close_matches(named[0], sorted(known), n=1, cutoff=0.7):
+                return f"did you mean {near[0]}?"
+        elif named and named[0] in contexts:
+            return usage(self.binary, contexts[named[0]])
+        return "./kit --list shows the commands, ./kit COMMAND --help its options"
+
+    def print_task_help(self, name: str) -> None:
+        """Print how a command is called, what it does, and what each option means."""
+        context = self.parser.contexts[name]
+        places = {f"--{argument.name}": argument.name.upper() for argument in context.positional_args}
+        tuples = [(flag.partition("=")[0], text) for flag, text in context.help_tuples()]
+        print(f"Usage: {usage(self.binary, context)}\n")
+        print("\n".join(textwrap.wrap(inspect.getdoc(self.collection[name]) or "", 100)), end="\n\n")
+        if rows := [(places[flag], text) for flag, text in tuples if flag in places]:
+            self.print_columns(rows)
+        print("Options:\n")
+        self.print_columns([pair for pair in context.help_tuples() if pair[0].partition("=")[0] not in places])
 
     def print_columns(self, tuples: Any) -> None:
         """Print names and their help side by side, or one after the other where a terminal is too narrow for that."""
@@ -141,6 +169,12 @@ class KitProgram(Program):
         except ValueError:
             for name, text in tuples:
                 print(f"{name}\n{text or ''}")
+
+
+def usage(binary: str, context: Any) -> str:
+    """Return how a command is called, `./kit verify PATH [options]`; what must be given comes first."""
+    given = " ".join(argument.name.upper() for argument in context.positional_args)
+    return " ".join(filter(None, [f"./{binary}", context.name, given, "[options]"]))
 
 
 def _flushed(code: Any) -> Any:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commands.chosen import HOST, Chosen, Which, choose
+from commands.earlier import setting_aside
 from commands.files import alone_in, read, write
 from commands.image import built, engine_door, image_kept
 from commands.program import say, tell
@@ -24,7 +25,7 @@ class Where(NamedTuple):
     """What a run takes place in.
 
     Options:
-        runtime: container, or host: a Python of this machine and its torch, no image
+        runtime: container, or host, which is a Python of this machine and its torch, no image
         python: the Python for --runtime host; default: python3
     """
 
@@ -58,19 +59,20 @@ def run(  # noqa: PLR0917 -- who, where, what: in the order of a sentence
     from bundle.console import Console
     from images.running import stream
 
-    return stream(
-        engine,
-        image,
-        chosen.lock,
-        module,
-        argv + (["--case", f"/kit/case/{Path(case).name}"] if case else []),
-        backend=chosen.backend,
-        out_path=chosen.out / RECORDS[module],
-        on_record=Console(tell, colour=sys.stderr.isatty()).record,
-        on_stderr=say,
-        extra={Path(case).name: read(case)} if case else None,
-        deadline_s=DEADLINE_S[module],
-    )
+    with setting_aside(chosen.out / RECORDS[module]):
+        return stream(
+            engine,
+            image,
+            chosen.lock,
+            module,
+            argv + (["--case", f"/kit/case/{Path(case).name}"] if case else []),
+            backend=chosen.backend,
+            out_path=chosen.out / RECORDS[module],
+            on_record=Console(tell, colour=sys.stderr.isatty()).record,
+            on_stderr=say,
+            extra={Path(case).name: read(case)} if case else None,
+            deadline_s=DEADLINE_S[module],
+        )
 
 
 def _run_here(module: str, argv: list[str], python: str, case: str) -> Records:
@@ -78,15 +80,16 @@ def _run_here(module: str, argv: list[str], python: str, case: str) -> Records:
     from bundle.console import Console
     from images.hostpython import stream
 
-    return stream(
-        module,
-        argv + (["--case", str(Path(case).resolve())] if case else []),
-        python=python or "python3",
-        out_path=HOST / RECORDS[module],
-        on_record=Console(tell, colour=sys.stderr.isatty()).record,
-        on_stderr=say,
-        deadline_s=DEADLINE_S[module],
-    )
+    with setting_aside(HOST / RECORDS[module]):
+        return stream(
+            module,
+            argv + (["--case", str(Path(case).resolve())] if case else []),
+            python=python or "python3",
+            out_path=HOST / RECORDS[module],
+            on_record=Console(tell, colour=sys.stderr.isatty()).record,
+            on_stderr=say,
+            deadline_s=DEADLINE_S[module],
+        )
 
 
 def command_line(module: str, argv: list[str], which: Which, where: Where, case: str = "") -> str:
@@ -113,14 +116,21 @@ def command_line(module: str, argv: list[str], which: Which, where: Where, case:
     )
 
 
-def checked(suite: str, case: str = "") -> None:
-    """Refuse what can be known to be wrong before anything is built."""
-    from benchmarks.plan import TIMING
+def checked(suite: str, case: str = "", only: str = "") -> None:
+    """Refuse what can be known to be wrong before anything is built, or waited for."""
+    from benchmarks import cases, plan
 
-    if suite not in TIMING:
-        raise KitError(f"there is no suite {suite!r}", f"--suite, one of: {', '.join(TIMING)}")
+    if suite not in plan.TIMING:
+        raise KitError(f"there is no suite {suite!r}", f"--suite, one of: {', '.join(plan.TIMING)}")
     if case:
-        read(case)
+        try:
+            compile(read(case), case, "exec", dont_inherit=True)  # nothing of it is run here
+        except (SyntaxError, ValueError) as error:
+            line = getattr(error, "lineno", None) or 1
+            raise KitError(f"{case}:{line}: {error}", "mend that line: it is no Python") from error
+    elif only:
+        names = dict.fromkeys(name for names in cases.SUITES[suite].values() for name in names)
+        plan.select(list(names), [only])
 
 
 def summarized(records: Records, out: Path) -> dict[str, Any]:

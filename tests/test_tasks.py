@@ -79,8 +79,40 @@ def test_every_option_of_a_command_is_explained(name, monkeypatch):
 def test_help_is_help_and_nothing_is_done(name, flag, tmp_path):
     done = kit(name, flag, cwd=tmp_path)
 
-    assert (done.returncode, done.stdout.startswith("Usage: kit")) == (0, True), done.stderr
+    assert (done.returncode, done.stdout.startswith(f"Usage: ./kit {name} ")) == (0, True), done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("argv", "hint"),
+    [
+        (["benchmrk"], "did you mean benchmark?"),
+        (["build", "--chanel", "amd"], "did you mean --channel?"),
+        (["verify"], "./kit verify PATH [options]"),
+        (["card", "README.md"], "./kit card CARD BUNDLE [options]"),
+        (["xyz"], "./kit --list shows the commands"),
+        (["benchmark", "--only", "matmull"], "cases here: "),
+        (["benchmark", "--only"], "./kit --list shows the commands"),
+    ],
+    ids=" ".join,
+)
+def test_who_mistypes_is_told_what_was_meant(argv, hint):
+    done = kit(*argv)
+
+    told(done, 2, f"hint: {hint}")
+    assert "<Argument" not in done.stderr
+
+
+def test_help_says_how_a_command_is_called_and_what_is_taken_when_nothing_is_said():
+    assert kit("verify", "--help").stdout.startswith("Usage: ./kit verify PATH [options]\n")
+    assert "--path" not in kit("verify", "--help").stdout
+    assert "default: quick" in kit("benchmark", "--help").stdout
+
+
+def test_a_case_with_a_mistake_of_syntax_is_told_before_anything_is_waited_for(tmp_path):
+    (tmp_path / "own.py").write_text("GROUP = 'memory'\ndef work(p:\n", encoding="utf-8")
+
+    told(kit("benchmark", "--case", str(tmp_path / "own.py"), DOCKER_HOST="unix:///nowhere"), 2, "own.py:2")
 
 
 @pytest.mark.parametrize(
