@@ -28,7 +28,7 @@ def alone_in(*folders: Path) -> Iterator[None]:
 
 @contextmanager
 def _held(folder: Path) -> Iterator[None]:
-    from pins.alone import alone
+    from pins.file_lock import alone
 
     waiting = f"waiting for another command that works in {folder}"
     with ExitStack() as stack:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pins.alone import alone
+from pins.file_lock import alone
 from schema.errors import KitError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from pins.alone import alone, is_at
+from pins.file_lock import alone, is_at
 from pins.paths import opened
 from pins.store import CHUNK, file_sha256
 from pins.web import Client, LaterError, RangeError, RefusedError

@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from pins.alone import alone
-from pins.paths import free_bytes, opened
+from pins.file_lock import alone
+from pins.paths import free_bytes, opened, there
 from schema.errors import KitError
 
 if TYPE_CHECKING:
@@ -42,9 +42,15 @@ class Store:
         return self.root / "sha256" / sha256[:2] / sha256
 
     def part(self, sha256: str) -> Path:
-        """Return where an unfinished download of it is kept; its folder exists afterwards."""
+        """Return where an unfinished download of it is kept; its folder exists afterwards.
+
+        A part that cannot be written is opened to its owner again: an earlier version could be killed and leave one.
+        """
         path = self.root / "parts" / self.path(sha256).name
         self._make_folder(path.parent)
+        if there(path) and not os.access(path, os.W_OK, effective_ids=True):
+            with suppress(OSError):  # whoever opens it says what is wrong
+                path.chmod(0o644)
         return path
 
     def has(self, sha256: str, *, tell: Callable[[str], None] = lambda _: None) -> bool:
@@ -74,7 +80,7 @@ class Store:
         self._make_folder(path.parent)
         try:
             part.replace(path)
-            path.chmod(0o444)  # only now: whoever finds a part has to open it for writing
+            path.chmod(path.stat().st_mode & 0o444)  # only now: whoever finds a part has to open it for writing
             _sync_folder(path.parent)
         except OSError as error:
             raise self.broken(error) from error
@@ -110,7 +116,7 @@ class Store:
     @staticmethod
     def _write_stamp(path: Path) -> None:
         """Remember that a file was verified. A cache that cannot be written is only slower."""
-        with suppress(OSError), replacing(_stamp_path(path)) as part:
+        with suppress(OSError), replacing(_stamp_path(path), lasting=False) as part:
             part.write(_stamp(path).encode())
 
 
@@ -124,10 +130,11 @@ def file_sha256(path: Path) -> str:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
+def replacing(path: Path, *, lasting: bool = True) -> Iterator[IO[bytes]]:
     """Open a new file that takes the place of `path` when the block ends well, and is removed when it does not.
 
     Meanwhile it has one fixed name, so that what a killed writer leaves is gone with the next one. OSError.
+    With `lasting` false it may be empty after a power cut, which costs much less than making it last.
     """
     name = path.with_name(f".{path.name[:80]}.part")
     with alone(name) as part:
@@ -135,8 +142,8 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
             part.truncate(0)
             yield part
             part.flush()
-            os.fsync(part.fileno())
-            os.fchmod(part.fileno(), 0o644)
+            if lasting:
+                os.fsync(part.fileno())
             name.replace(path)
         except BaseException:
             name.unlink(missing_ok=True)

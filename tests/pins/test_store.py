@@ -1,11 +1,13 @@
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
 import pytest
 
+from pins import store as stores
 from pins.store import Store, file_sha256, replacing
 from schema.errors import KitError
 from tests.pins.fakes_archive import sha256
@@ -164,7 +166,82 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
 
     with replacing(path) as part:
         part.write(b"new")
-    assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", 0o644)
+    assert path.read_text() == "new"
+
+
+@pytest.fixture
+def umask():
+    before = os.umask(0)
+    yield os.umask
+    os.umask(before)
+
+
+@pytest.mark.parametrize(("mask", "file", "stored"), [(0o022, 0o644, 0o444), (0o077, 0o600, 0o400), (0, 0o666, 0o444)])
+def test_who_may_read_what_is_written_is_the_user_s_to_say(store, tmp_path, umask, mask, file, stored):
+    umask(mask)
+    with replacing(tmp_path / "file") as part:
+        part.write(b"new")
+
+    assert (tmp_path / "file").stat().st_mode & 0o777 == file
+    assert put(store).stat().st_mode & 0o777 == stored
+
+
+def test_a_stamp_waits_for_no_disk_and_everything_else_does(store, tmp_path, monkeypatch):
+    path = put(store)
+    synced = []
+    monkeypatch.setattr(stores.os, "fsync", synced.append)
+
+    (path.parent / f"{NAME}.ok").unlink()
+    assert store.has(NAME)
+    assert ((path.parent / f"{NAME}.ok").exists(), synced) == (True, [])
+    with replacing(tmp_path / "file"):
+        pass
+    assert len(synced) == 1
+
+
+@pytest.fixture
+def common():
+    """A folder of a user who is not root; root is that user meanwhile."""
+    user = os.geteuid()
+    with tempfile.TemporaryDirectory() as folder:
+        if user == 0:
+            os.chown(folder, 65534, -1)
+            os.seteuid(65534)
+        yield Path(folder)
+        os.seteuid(user)
+
+
+KEEPING = [(Path, "replace"), (Path, "chmod"), (stores, "_sync_folder"), (Store, "_write_stamp")]
+
+
+@pytest.mark.parametrize("step", KEEPING, ids=lambda step: step[1])
+def test_wherever_the_kit_is_killed_while_it_keeps_a_file_its_user_can_go_on(common, step):
+    store = Store(common)
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    def put_and_killed():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(*step, killed)
+            put(store)
+
+    with pytest.raises(KeyboardInterrupt):
+        put_and_killed()
+
+    can_be_written = os.access(common / "parts" / NAME, os.W_OK, effective_ids=True)
+    assert (store.has(NAME), can_be_written) == ((True, False) if step[1] != "replace" else (False, True))
+
+
+def test_a_part_that_cannot_be_written_is_gone_on_with(common):
+    store = Store(common)
+    store.part(NAME).write_bytes(CONTENT[:3])
+    store.part(NAME).chmod(0o444)
+
+    with store.part(NAME).open("ab") as part:
+        part.write(CONTENT[3:])
+
+    assert store.keep(NAME).read_bytes() == CONTENT
 
 
 KILLED = """

@@ -1,6 +1,6 @@
 import threading
 
-from pins.alone import alone
+from pins.file_lock import alone
 
 
 def test_one_at_a_time_has_the_file_and_the_other_is_told_that_it_waits(tmp_path):
