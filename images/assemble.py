@@ -78,7 +78,13 @@ def assemble(job: Job, folder: Path, *, below: dict[str, Any] | None = None) -> 
     entries = _context(job, folder)
     saved, archive = folder / "saved.tar", folder / "image.tar"
     with _removed(job) as name:
-        with Progress("dpkg", 2 * len(job.lock.debs), unit="steps", shown=job.say.shown) as steps:
+        with Progress(
+            "dpkg",
+            2 * len(job.lock.debs),
+            unit="steps",
+            then="all installed, compiling byte code",  # which takes about as long
+            shown=job.say.shown,
+        ) as steps:
             built = job.engine.build(
                 cast("IO[bytes]", context.Context(entries, job.lock.epoch)),
                 tag=name,
@@ -101,10 +107,7 @@ def assemble(job: Job, folder: Path, *, below: dict[str, Any] | None = None) -> 
 
 
 def _packages(steps: Progress) -> Callable[[str], None]:
-    """Return what counts each package twice, unpacked and set up; the first few are installed once more with all.
-
-    The steps after that have no measure: they are said, so that nobody takes the last percent for a standstill.
-    """
+    """Return what counts each package twice, unpacked and set up; the first few are installed once more with all."""
     seen: set[str] = set()
 
     def follow(line: str) -> None:
@@ -113,8 +116,6 @@ def _packages(steps: Progress) -> Callable[[str], None]:
         if line.startswith(("Unpacking ", "Setting up ")) and step not in seen:
             seen.add(step)
             steps.advance()
-            if steps.done == steps.total:
-                steps.note("all packages are installed; what is left, byte code above all, takes about as long")
 
     return follow
 
@@ -129,7 +130,8 @@ def save(job: Job, image: str, path: Path) -> None:
 
 def load(job: Job, made: Made) -> dict[str, Any]:
     """Load the archive and return the engine's image; KitError when the engine made something else of it."""
-    with Progress("load", made.archive.stat().st_size, unit="B", shown=job.say.shown) as loaded:
+    size, then = made.archive.stat().st_size, "the engine unpacks it"
+    with Progress("load", size, unit="B", then=then, shown=job.say.shown) as loaded:
         image = job.engine.load(_pieces(made.archive, loaded), job.reference)
     identity = made.identity
     if image["id"] not in {identity.image_id, identity.manifest_digest} or image["diff_ids"] != identity.diff_ids:
@@ -185,7 +187,7 @@ def _pieces(path: Path, progress: Progress) -> Iterator[bytes]:
 @contextmanager
 def _removed(job: Job) -> Iterator[str]:
     """Yield a name for an image that is here only meanwhile: neither it nor its steps are there before or after."""
-    leftovers.clear(job.engine, job.out)
+    _clear(job)
     try:
         yield leftovers.name(job.out)
     except BaseException as error:
@@ -195,4 +197,9 @@ def _removed(job: Job) -> Iterator[str]:
                 time.sleep(SETTLE_S)
                 leftovers.clear(job.engine, job.out)
         raise
-    leftovers.clear(job.engine, job.out)
+    _clear(job)
+
+
+def _clear(job: Job) -> None:
+    with Progress("remove the build's steps from the engine", shown=job.say.shown):
+        leftovers.clear(job.engine, job.out)

@@ -33,7 +33,7 @@ def pulled(wanted: dict[str, Any], engine: Engine, say: Progress) -> dict[str, A
     image = engine.image(name)
     if image is None:
         say.note(f"pulling {name}")
-        with Progress("pull", unit="B", shown=say.shown) as progress:
+        with Progress("pull", unit="B", then="the engine unpacks it", shown=say.shown) as progress:
 
             def follow(done: int, known: int) -> None:
                 progress.total = known

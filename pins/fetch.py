@@ -51,7 +51,7 @@ def fetch(
     needed = sum(item.size or 0 for item in missing)
     with Progress("fetch", needed, unit="B", shown=progress) as shown:
         shown.note(
-            f"{len(missing)} of {len(items)} files, {amount(needed, 'B')}, into {store.root} "
+            f"{len(missing)} files are missing: {amount(needed, 'B')} to download into {store.root} "
             f"({amount(store.free_bytes(), 'B')} free)"
         )
         if store.free_bytes() < needed + MARGIN_BYTES:

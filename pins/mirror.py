@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pins.paths import opened
-from pins.progress import Progress
+from pins.paths import free_bytes, opened, there
+from pins.progress import Progress, amount
 from pins.sources import Input, inputs
 from pins.store import CHUNK, file_sha256, replacing
 from schema.errors import KitError
@@ -25,7 +26,16 @@ LINE = re.compile(r"(?P<sum>[0-9a-f]{64}) [ *](?P<name>\S.*)")
 MAX_SUMS_BYTES = 64 << 20
 
 
-def mirror(lock: Lock, store: Store, target: Path, *, progress: bool = True) -> None:
+@dataclass(frozen=True)
+class Mirrored:
+    """What a mirror has of a lock, in files and bytes, and the bytes that were copied: the rest was there."""
+
+    files: int
+    bytes: int
+    copied_bytes: int
+
+
+def mirror(lock: Lock, store: Store, target: Path, *, progress: bool = True) -> Mirrored:
     """Make `target` usable as KIT_SOURCE for this lock; what is there already and right is left alone.
 
     The folder has the archive's own layout, `pool/...` and `wheels/...`, and SHA256SUMS for `sha256sum --check`.
@@ -41,34 +51,47 @@ def mirror(lock: Lock, store: Store, target: Path, *, progress: bool = True) -> 
     try:
         if target.resolve().is_relative_to(store.root.resolve()):
             raise KitError(f"the mirror {target} would lie in the cache {store.root}", "name a folder elsewhere")
-        target.mkdir(parents=True, exist_ok=True)
+        _make_folder(target)
         sums = _sums(target / SUMS)
-        total = sum(item.size or 0 for item in items)
+        total, copied = sum(item.size or 0 for item in items), 0
         with Progress("mirror", total, unit="B", shown=progress) as shown, ThreadPoolExecutor(THREADS) as pool:
-            for size in pool.map(lambda item: _copy(item, store, target), items):
-                shown.advance(size)
+            free = amount(free_bytes(target), "B")
+            shown.note(f"{len(items)} files, {amount(total, 'B')}, to be in {target} ({free} free)")
+            for item, new in zip(items, pool.map(lambda item: _copy(item, store, target), items), strict=True):
+                shown.advance(item.size or 0)
+                copied += new
         _write_sums(target / SUMS, sums | {item.path: item.sha256 for item in items})
+        return Mirrored(len(items), total, copied)
     except OSError as error:
         hint = "free space, or name a folder that this user may write"
         raise KitError(f"the mirror {target} cannot be written: {error.strerror}", hint) from error
 
 
+def _make_folder(target: Path) -> None:
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        found = next(path for path in (target, *target.parents) if there(path) or path.is_symlink())
+        what = "a file" if found.is_file() else "no folder"
+        raise KitError(f"the mirror {target} cannot be a folder: {found} is {what}", "name a folder") from error
+
+
 def _copy(item: Input, store: Store, target: Path) -> int:
-    """Copy one file, unless it is there; return its bytes. Only a complete and verified copy gets its name."""
+    """Copy one file, unless it is there; return the bytes copied. Only a complete and verified copy gets its name."""
     path = target / item.path
     if path.is_file() and file_sha256(path) == item.sha256:
-        return item.size or 0
+        return 0
     if not store.has(item.sha256):
         raise KitError(f"the store has no {item.name}", "run ./kit fetch first")
     path.parent.mkdir(parents=True, exist_ok=True)
-    digest = hashlib.sha256()
+    digest, copied = hashlib.sha256(), 0
     with store.path(item.sha256).open("rb") as source, replacing(path) as part:
         while chunk := source.read(CHUNK):
             digest.update(chunk)
-            part.write(chunk)
+            copied += part.write(chunk)
         if digest.hexdigest() != item.sha256:
             raise KitError(f"{item.name} changed in the store while it was copied", "run ./kit fetch, then this again")
-    return item.size or 0
+    return copied
 
 
 def _sums(path: Path) -> dict[str, str]:

@@ -27,13 +27,21 @@ class Progress:
     """Count towards `total` from any number of threads; `total` 0 means unknown.
 
     `with Progress("fetch", total_bytes, unit="B") as p: p.advance(n)`. `shown=False` counts without a word.
-    A thread of its own prints, so that a step that stands still is seen to stand still.
+    A thread of its own prints, so that a step that stands still is seen to stand still. What goes on in a step when
+    all is counted has no measure: `then` says it, and 100% is not claimed before the end.
     """
 
     def __init__(
-        self, label: str, total: float = 0, *, unit: str = "", shown: bool = True, stream: IO[str] | None = None
+        self,
+        label: str,
+        total: float = 0,
+        *,
+        unit: str = "",
+        then: str = "finishing",
+        shown: bool = True,
+        stream: IO[str] | None = None,
     ) -> None:
-        self.label, self.total, self.unit, self.shown = label, total, unit, shown
+        self.label, self.total, self.unit, self.then, self.shown = label, total, unit, then, shown
         self.stream = stream or sys.stderr
         self.done = 0.0
         self.terminal = self.stream.isatty() and os.environ.get("TERM") != "dumb"
@@ -84,13 +92,20 @@ class Progress:
 
     def _text(self) -> str:
         seconds = max(time.monotonic() - self.started, 1e-3)
-        parts = [f"{self.label}: {amount(self.done, self.unit)}"]
-        if self.total:
-            parts[0] += f" of {amount(self.total, self.unit)} ({self.done / self.total:.0%})"
-        parts.append(f"{seconds:.0f} s")
-        if self.unit == "B":
-            parts.append(f"{amount(self.done / seconds, 'B')}/s")
-        return ", ".join(parts)
+        parts = [f"{seconds:.0f} s"]
+        if self.total and self.done >= self.total and not self.over.is_set():
+            parts.insert(0, self.then)
+        elif self.total or self.done:
+            parts.insert(0, self._count())
+            if self.unit == "B":
+                parts.append(f"{amount(self.done / seconds, 'B')}/s")
+        return f"{self.label}: {', '.join(parts)}"
+
+    def _count(self) -> str:
+        if not self.total:
+            return amount(self.done, self.unit)
+        done = amount(self.done, self.unit if self.unit == "B" else "")
+        return f"{done} of {amount(self.total, self.unit)} ({int(100 * self.done / self.total)}%)"
 
     def _bar(self) -> str:
         if not self.total:

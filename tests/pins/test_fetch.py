@@ -320,7 +320,7 @@ def test_size_and_free_disk_are_said_before_anything_is_fetched(archive, store, 
 
     fetch(lock, store, sources=here)
 
-    assert f"fetch: 3 of 3 files, 500.0 kB, into {store.root} (" in capsys.readouterr().err
+    assert f"fetch: 3 files are missing: 500.0 kB to download into {store.root} (" in capsys.readouterr().err
 
 
 def test_a_disk_that_is_too_small_is_said_before_anything_is_fetched(archive, store, here, monkeypatch):

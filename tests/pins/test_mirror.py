@@ -7,7 +7,7 @@ import pytest
 
 from pins import lock as locks
 from pins.fetch import fetch
-from pins.mirror import mirror
+from pins.mirror import Mirrored, mirror
 from pins.sources import Sources
 from pins.store import Store
 from schema.errors import KitError
@@ -51,13 +51,12 @@ def test_its_sums_are_those_that_sha256sum_checks(store, tmp_path):
 
 def test_what_is_there_and_right_is_left_alone_and_the_rest_mended(store, tmp_path):
     lock = lock_of(CONTENTS)
-    mirror(lock, store, tmp_path / "mirror", progress=False)
+    assert mirror(lock, store, tmp_path / "mirror", progress=False) == Mirrored(2, 3001, 3001)
     kept, broken = (tmp_path / "mirror" / entry["path"] for entry in lock.debs)
     before = kept.stat()
     broken.write_bytes(b"B")
 
-    mirror(lock, store, tmp_path / "mirror", progress=False)
-
+    assert mirror(lock, store, tmp_path / "mirror", progress=False) == Mirrored(2, 3001, 1)
     assert kept.stat() == before
     assert broken.read_bytes() == b"b"
 
@@ -149,8 +148,9 @@ def test_sums_of_others_are_kept(store, tmp_path, sums):
 
 
 TARGETS = {  # sentence: (makes the target in a folder with the store and returns it, words)
-    "a file": (lambda folder, _store: touched(folder / "file"), "cannot be written: File exists"),
-    "a folder below a file": (lambda folder, _store: touched(folder / "file") / "x", "Not a directory"),
+    "a file": (lambda folder, _store: touched(folder / "file"), "file cannot be a folder: .*file is a file"),
+    "a folder below a file": (lambda folder, _store: touched(folder / "file") / "x/y", "y cannot .*file is a file"),
+    "a link to nothing": (lambda folder, _store: linked(folder / "link", "/nowhere/x"), "link is no folder"),
     "the cache itself": (lambda _folder, store: store.root, "would lie in the cache"),
     "a folder in the cache": (lambda _folder, store: store.root / "sha256/x", "would lie in the cache"),
     "a link into the cache": (lambda folder, store: linked(folder / "link", store.root), "would lie in the cache"),

@@ -40,6 +40,39 @@ def test_without_a_terminal_it_writes_plain_lines():
     assert re.fullmatch(r"fetch: 2\.0 MB of 2\.0 MB \(100%\), 0 s, [0-9.]+ [kMG]B/s", lines[-1])
 
 
+TOLD = [
+    pytest.param({}, 0, "dpkg: 0 s", id="no total and nothing done yet"),
+    pytest.param({"unit": "B"}, 0, "dpkg: 0 s", id="no bytes have come yet"),
+    pytest.param({}, 3, "dpkg: 3, 0 s", id="no total"),
+    pytest.param({"total": 4, "unit": "steps"}, 3, "dpkg: 3 of 4 steps (75%), 0 s", id="some of many"),
+    pytest.param({"total": 1000, "unit": "steps"}, 999, "dpkg: 999 of 1000 steps (99%), 0 s", id="nearly all"),
+    pytest.param({"total": 4, "then": "byte code"}, 4, "dpkg: byte code, 0 s", id="all is counted, more goes on"),
+    pytest.param({"total": 4}, 4, "dpkg: finishing, 0 s", id="all is counted, and it is not over"),
+    pytest.param({"total": 4e6, "unit": "B"}, 4e6, "dpkg: finishing, 0 s", id="all bytes"),
+]
+
+
+@pytest.mark.parametrize(("more", "done", "line"), TOLD)
+def test_a_line_says_what_is_known_and_claims_no_end(more, done, line):
+    stream = io.StringIO()
+    with Progress("dpkg", stream=stream, **more) as shown:
+        shown.advance(done)
+        while not shown.lines:
+            time.sleep(0.01)
+
+    assert stream.getvalue().splitlines()[0] == line
+
+
+def test_all_is_claimed_at_the_end():
+    stream = io.StringIO()
+    with Progress("dpkg", 4, unit="steps", stream=stream) as shown:
+        shown.advance(4)
+        while not shown.lines:
+            time.sleep(0.01)
+
+    assert stream.getvalue().splitlines()[-1] == "dpkg: 4 of 4 steps (100%), 0 s"
+
+
 def test_on_a_terminal_it_draws_a_bar_and_removes_it():
     text = run(Terminal())
 
