@@ -34,7 +34,13 @@ def of_stack(lines: list[str], path: str) -> str:
     """Return the innermost place inside the file in the stacks that faulthandler wrote."""
     heads = [number for number, line in enumerate(lines) if STACK in line]
     frames = (FRAME.search(line) for line in lines[heads[0] :]) if heads else ()
-    return _place(path, next((int(frame[2]) for frame in frames if frame and frame[1] == path), None))
+    return _place(path, next((int(frame[2]) for frame in frames if frame and _names(frame[1], path)), None))
+
+
+def _names(said: str, path: str) -> bool:
+    """Return whether faulthandler means the path: it writes ASCII with backslashes, and cuts what is long."""
+    whole = path.encode("ascii", "backslashreplace").decode()
+    return said == whole or (said.endswith("...") and whole.startswith(said[:-3]))
 
 
 def _place(path: str, line: int | None) -> str:

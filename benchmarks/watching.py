@@ -7,9 +7,12 @@ relayed by then. Its end is its own: what it started does not delay it.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import selectors
 import signal
+import sys
+import termios
 import time
 from collections import deque
 from pathlib import Path
@@ -32,6 +35,7 @@ TICK_S = 0.2  # how often deadlines and signals are looked at
 STACKS_S = 1.0  # time for a hanging process to write its stacks
 LEAVE_S = 10.0  # time to end after the last record: threads, libraries, the driver's own clearing up
 KEPT_LINES = 60
+READ_BYTES = 4096  # passed on before deadlines and signals are looked at again: stderr may be read slowly
 #: What is noted of a process that ended as it should not, in words that follow its name.
 OUTLIVED = "processes that it had started outlived it, and were killed"
 ESCAPED = "a process that it had started left its group, holds its output, and was not killed"
@@ -90,16 +94,16 @@ class Watch:
         note = LINGERED if late and self.intake.done else ""
         return Ended(None, self.phase, stopped_by, list(self.tail), note=note)
 
-    def _read(self, pipe: int) -> bool:
-        """Take what a pipe has; return False at its end."""
-        data = os.read(pipe, 65536)
+    def _read(self, pipe: int) -> int:
+        """Take what a pipe has; return how many bytes that was, 0 at its end."""
+        data = os.read(pipe, READ_BYTES)
         if pipe == self.noise:
             for line in self.pipes[pipe].feed(data or b"\n"):  # the end of a pipe ends its last line
                 self._pass_on(line)
         else:
             for line in self.pipes[pipe].feed(data):  # a dying process may leave half a record
                 self._take(self.intake.take(line))
-        return bool(data)
+        return len(data)
 
     def _take(self, item: dict[str, Any]) -> None:
         if item["kind"] == "phase":
@@ -113,25 +117,30 @@ class Watch:
     def _pass_on(self, line: bytes) -> None:
         text = line.decode("utf-8", "replace").rstrip()
         if text:
-            say(text)
             self.tail.append(text)
+            if time.monotonic() < self.due + STACKS_S:  # who reads stderr slowly does not stretch a deadline
+                say(text)
 
     def _ask_for_stacks(self) -> None:
         """Have a hanging process write the stacks of all its threads, and pass them on."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.child.process.pid, signal.SIGUSR1)
+        self.tail = deque(self.tail)  # what a talking process says after its stacks must not push them out
         until = time.monotonic() + STACKS_S
         while time.monotonic() < until and not self.child.ended():
             self._drain(self.noise)
             time.sleep(0.05)
 
     def _drain(self, pipe: int) -> bool:
-        """Take what a pipe holds, without waiting for more; return whether that was its end."""
+        """Take what a pipe holds now; return whether that was its end. Who still writes to it holds nobody up."""
         os.set_blocking(pipe, False)
+        held = int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
         with contextlib.suppress(BlockingIOError):
-            while self._read(pipe):
-                pass
-            return True
+            while held >= 0:
+                taken = self._read(pipe)
+                if not taken:
+                    return True
+                held -= taken
         return False
 
 

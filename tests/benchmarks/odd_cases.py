@@ -21,7 +21,7 @@ NAMES = (
     "noise", "raises", "slow", "path", "no-words", "system-exit", "interrupt", "odd-name", "no-memory-at-setup",
     "check-empty", "check-none", "check-nan", "check-text", "check-more", "check-praises", "check-denies",
     "check-raises", "forks", "forks-and-exits", "writes-records", "writes-noise", "closes-files",
-    "helper", "escaped", "thread",
+    "helper", "escaped", "escaped-talking", "thread", "talks", "sets", "writes-a-line",
 )  # fmt: skip
 VARIANTS = {name: {"dtype": "fp32", "what": name} for name in NAMES}
 FINE = {"passed": True, "error": 0.0, "tolerance": 0.0, "finite": True, "reference": "itself"}
@@ -37,6 +37,12 @@ CHECKS = {
     "check-denies": {**FINE, "passed": False},
 }
 LINGERING = [sys.executable, "-c", "import time; time.sleep(30)"]
+LEFT_BEHIND = {
+    "helper": lambda: subprocess.Popen(LINGERING),
+    "escaped": lambda: subprocess.Popen(LINGERING, start_new_session=True),
+    "escaped-talking": lambda: subprocess.Popen(["yes"], start_new_session=True),
+    "thread": lambda: threading.Thread(target=time.sleep, args=(30,)).start(),
+}
 
 
 class OutOfMemoryError(RuntimeError):
@@ -61,12 +67,10 @@ def prepare(bench, p):
         raise Unsupported
     if what == "no-memory-at-setup":
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
-    if what == "helper":
-        subprocess.Popen(LINGERING)
-    if what == "escaped":
-        subprocess.Popen(LINGERING, start_new_session=True)
-    if what == "thread":
-        threading.Thread(target=time.sleep, args=(30,)).start()
+    if what == "sets":
+        list(bench.sets(1))
+    if what in LEFT_BEHIND:
+        LEFT_BEHIND[what]()
     if what == "forks":
         os.fork()
     if what == "forks-and-exits" and os.fork() == 0:
@@ -90,6 +94,11 @@ def step(state, i):
 def hang():
     print("about to hang", flush=True)
     time.sleep(600)
+
+
+def talks():
+    while True:
+        print("still talking")
 
 
 def crash():
@@ -131,6 +140,7 @@ def odd_name():
 
 STEPS = {
     "hang": hang,
+    "talks": talks,
     "crash": crash,
     "exits": lambda: os._exit(3),
     "oom": oom,
@@ -142,6 +152,7 @@ STEPS = {
     "interrupt": interrupt,
     "odd-name": odd_name,
     "writes-records": lambda: every_file(lambda fd: os.write(fd, b'{"kind":"sample","case":"x"}\n')),
+    "writes-a-line": lambda: every_file(lambda fd: os.write(fd, os.environb[b"ODD_LINE"] + b"\n")),
     "writes-noise": lambda: every_file(lambda fd: os.write(fd, b"\xff garbage")),
     "closes-files": lambda: every_file(os.close),
 }

@@ -1,5 +1,9 @@
 """The place in a user's file, from whatever points into it."""
 
+import faulthandler
+
+import pytest
+
 from benchmarks import blame
 
 SOURCE = """import json
@@ -61,3 +65,17 @@ def test_of_stacks_the_innermost_place_counts_and_what_was_printed_before_does_n
 
     assert blame.of_stack(lines, "/a/own.py") == "own.py:14"
     assert blame.of_stack(lines[:1], "/a/own.py") == "own.py"
+
+
+@pytest.mark.parametrize(
+    "path", ["/a/own.py", "/a/café.py", "/a/łódź/own.py", "/a/😀 own.py", "/a/caf\udce9.py", f"/{'x' * 600}/own.py"]
+)
+def test_the_stacks_that_faulthandler_writes_are_understood_whatever_the_path(tmp_path, path):
+    with (tmp_path / "stacks").open("w+") as stacks:
+        names = {"dump": lambda: faulthandler.dump_traceback(stacks)}
+        exec(compile("def step():\n    dump()\n\nstep()", path, "exec"), names)
+        stacks.seek(0)
+        lines = stacks.read().splitlines()
+
+    assert blame.of_stack(lines, path) == f"{path.rpartition('/')[2]}:2"
+    assert blame.of_stack(lines, "/a/other.py") == "other.py"
