@@ -53,7 +53,13 @@ def main() -> int:
             return 0
         import torch
     except (KitError, ImportError, OSError) as error:
-        send({"kind": "refused", "message": str(getattr(error, "message", error)), "hint": getattr(error, "hint", "")})
+        send(
+            {
+                "kind": "refused",
+                "message": getattr(error, "message", "") or repr(error),
+                "hint": getattr(error, "hint", ""),
+            }
+        )
         return 0
     imported_s = time.perf_counter() - begin
     for task in job["tasks"]:

@@ -79,7 +79,6 @@ class Relay:
         elif self.held and ended.note:
             facts = self.held["facts"]
             facts["notes"] = [*facts.get("notes", []), ended.note]
-            say(f"    {ended.note}")
         self._release()
 
     def tick(self) -> None:
@@ -139,7 +138,8 @@ class Relay:
             said.append(f"{statistics.median(self.taken):.4g} s a step, {len(self.taken)} samples")
         if item.get("reason"):
             said.append(item["reason"])
-        say(f"    {'; '.join(said)}")
+        for line in ("; ".join(said), *item.get("facts", {}).get("notes", ())):
+            say(f"    {line}")
 
 
 def run(

@@ -20,7 +20,12 @@ def sample(index, name="a", process=0, **more):
 def ended(samples, name="a", process=0, order=0, **more):
     stop = {"rule": "time", "samples": samples, "seconds": 1.0, "half_width": None, "autocorrelation": None}
     record = {"kind": "process", "case": name, "process": process, "order": order, "status": "ok", "stop": stop}
-    return {**record, "check_before": CHECK, "check_after": CHECK, **more}
+    measured = {"device": "cpu", "inner": 1, "clock": "host", "warm_up": {"seconds": 1.0, "steps": 1, "steady": True}}
+    return {**record, **measured, "check_before": CHECK, "check_after": CHECK, **more}
+
+
+def without(key):
+    return {name: value for name, value in ended(1).items() if name != key}
 
 
 def take(*items):
@@ -62,16 +67,25 @@ def test_what_a_child_should_say_is_taken():
         pytest.param([sample(0, seconds=0)], id="a sample without time"),
         pytest.param([sample(0, note="x")], id="a sample that says more"),
         pytest.param([sample(0), ended(2)], id="another count of samples"),
-        pytest.param([ended(0), ended(0)], id="a process twice"),
-        pytest.param([ended(0, order=1)], id="another position"),
-        pytest.param([ended(0, status="good")], id="no status"),
-        pytest.param([ended(0, status="drift")], id="a status without a reason"),
-        pytest.param([ended(0, stop=3)], id="an odd stop"),
-        pytest.param([ended(0, speed=3)], id="an unknown field"),
-        pytest.param([ended(0, check_after={**CHECK, "error": 1.0})], id="passed beside an error above the tolerance"),
-        pytest.param([ended(0, check_before={**CHECK, "finite": False})], id="passed beside what is not finite"),
-        pytest.param([ended(0), ended(0, "b", order=1), phase("b")], id="more than was asked for"),
-        pytest.param([{"kind": "refused", "message": "", "hint": ""}, phase()], id="more after a refusal"),
+        pytest.param([sample(0), ended(1), sample(0), ended(1)], id="a process twice"),
+        pytest.param([sample(0), ended(1, order=1)], id="another position"),
+        pytest.param([sample(0), ended(1, status="good")], id="no status"),
+        pytest.param([sample(0), ended(1, status="drift")], id="a status without a reason"),
+        pytest.param([sample(0), ended(1, stop=3)], id="an odd stop"),
+        pytest.param([sample(0), ended(1, speed=3)], id="an unknown field"),
+        pytest.param(
+            [sample(0), ended(1, check_after={**CHECK, "error": 1.0})], id="passed beside an error above the tolerance"
+        ),
+        pytest.param(
+            [sample(0), ended(1, check_before={**CHECK, "finite": False})], id="passed beside what is not finite"
+        ),
+        pytest.param(
+            [sample(0), ended(1), sample(0, "b"), ended(1, "b", order=1), phase("b")], id="more than was asked for"
+        ),
+        pytest.param([ended(0)], id="a figure without a sample"),
+        pytest.param([sample(0), without("device")], id="a figure without a device"),
+        pytest.param([sample(0), ended(1, check_after={**CHECK, "passed": False, "error": 1.0})], id="a wrong figure"),
+        pytest.param([{"kind": "refused", "message": "no", "hint": ""}, phase()], id="more after a refusal"),
     ],
 )
 def test_anything_else_is_unfit(items):

@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks import plan
 from benchmarks.cases import describe, load_file
+from benchmarks.intake import NOT_OURS
 from schema.documents import problems, validator
 from tests.benchmarks import fakes_benchmarks as fakes
 from validate.entry_point import Signals
@@ -56,6 +57,7 @@ LEAVES = {
     "forks-and-exits": None,
     "helper": "processes that it had started outlived it, and were killed",
     "escaped": "a process that it had started left its group, holds its output, and was not killed",
+    "escaped-talking": "a process that it had started left its group, holds its output, and was not killed",
     "thread": "it had not ended 10 s after its last record, and was killed",
 }
 HANGS = at("time.sleep(600)")
@@ -101,6 +103,35 @@ def test_what_a_case_leaves_behind_costs_no_deadline_and_is_noted(monkeypatch, n
     assert set(statuses.values()) <= MEASURED
     assert process["facts"].get("notes") == ([note] if note else None)
     assert time.monotonic() - begin < fakes.SHORT.deadline_s
+
+
+@pytest.mark.parametrize("name", ["escaped", "sets"])
+def test_what_is_noted_of_a_process_is_told_while_it_runs_and_kept(monkeypatch, capfd, name):
+    records, _ = fakes.measure([name], monkeypatch)
+
+    (process,) = fakes.processes(records)
+    said = capfd.readouterr().err.splitlines()
+    assert process["facts"]["notes"]
+    assert [said.count(f"    {note}") for note in process["facts"]["notes"]] == [1]
+
+
+FORGED = [
+    b'{"kind":"phase"}',
+    b'{"kind":"process","case":"odd_cases.writes-a-line","process":0,"order":0,"status":"failed","reason":"x","facts":[]}',
+    b'{"kind":"process","case":"odd_cases.writes-a-line","process":0,"order":0,"status":"failed","reason":"x","setup_s":NaN}',
+    b'{"kind":"sample","case":"odd_cases.writes-a-line","process":0,"index":0,"seconds":1e999,"at_s":1}',
+]
+
+
+@pytest.mark.parametrize("line", FORGED, ids=["phase", "facts", "NaN", "infinity"])
+def test_a_forged_line_fails_its_own_case_and_the_others_go_on(monkeypatch, line):
+    monkeypatch.setenv("ODD_LINE", line.decode())
+
+    records, _ = fakes.measure(["writes-a-line", "fine"], monkeypatch)
+
+    forged, fine = sorted(fakes.processes(records), key=lambda record: record["case"], reverse=True)
+    assert (forged["status"], NOT_OURS in forged["reason"]) == ("failed", True)
+    assert fine["status"] in MEASURED
 
 
 def test_the_others_go_on(odd):
