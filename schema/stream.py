@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import signal
 import sys
 import time
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
 MAX_LINE_BYTES = 64 << 20  # facts of one check, inventories included, stay far below
 
 
-#: What asks a run to end. Held back while a line is written: a record is whole or not there.
+#: What asks a run to end. Held back while a line is written: a record is whole or not there. Only where nobody reads
+#: it on for `PATIENCE_S` does it end there.
 STOPPING = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+PATIENCE_S = 1.0
+PIECE = select.PIPE_BUF // 4  # characters that a pipe with room takes at once, of up to four bytes each
 #: The wall clock is read once and may be set later; what says when things happened goes on from there evenly.
 _EPOCH_S = time.time() - time.monotonic()
 
@@ -92,6 +96,10 @@ class Writer:
 
     def __init__(self, channel: IO[str]) -> None:
         self.channel = channel
+        try:
+            self.fd: int | None = channel.fileno()
+        except OSError:  # it is in memory, where there always is room
+            self.fd = None
         self.counts: dict[str, int] = {}
 
     def write(self, record: Any) -> None:
@@ -101,11 +109,12 @@ class Writer:
     def write_object(self, item: dict[str, Any]) -> None:
         """Write one record that is a JSON object already (relayed from a child process)."""
         line = compact(item) + "\n"
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
         try:
-            signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
-            self.channel.write(line)
-            self.channel.flush()
+            for begin in range(0, len(line), PIECE):
+                self._await_room()
+                self.channel.write(line[begin : begin + PIECE])
+                self.channel.flush()
         except OSError as error:
             raise KitError(
                 f"the records cannot be written: {error.strerror or error}", "send stdout where all of it is taken"
@@ -113,6 +122,13 @@ class Writer:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         self.counts[item["kind"]] = self.counts.get(item["kind"], 0) + 1
+
+    def _await_room(self) -> None:
+        """Wait for whoever reads the records; in vain when a signal asks to end meanwhile."""
+        while self.fd is not None and not select.select([], [self.fd], [], PATIENCE_S)[1]:
+            pending = signal.sigpending() & set(STOPPING)
+            if any(signal.getsignal(number) is not signal.SIG_IGN for number in pending):  # nohup says: go on
+                raise KitError("the records cannot be written: nobody reads on", "send stdout where all of it is taken")
 
     def close(self) -> None:
         """Let go of the channel; what it did not take was said when it was written."""

@@ -1,9 +1,11 @@
 import datetime as dt
 import io
 import os
+import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -138,3 +140,70 @@ def test_a_signal_while_a_line_is_written_waits_for_its_end():
         signal.signal(signal.SIGTERM, before)
 
     assert seen == ["written", "stopped"]
+
+
+class Stopped(BaseException):
+    pass
+
+
+@pytest.fixture
+def full():
+    """A pipe without room, and a writer of records into it."""
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    while select.select([], [write], [], 0)[1]:
+        os.write(write, b"x" * 4096)
+    os.set_blocking(write, True)
+    writer = stream.Writer(os.fdopen(write, "w"))
+    yield read, writer
+    os.close(read)
+    writer.close()
+
+
+def asked_to_end(writer, handler, *, after_s=0.2):
+    """Write a record, of several pieces, while SIGTERM comes."""
+    before = signal.signal(signal.SIGTERM, handler)
+    timer = threading.Timer(after_s, lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGTERM))
+    timer.start()
+    try:
+        writer.write_object({"kind": "start", "text": "long " * 5000})
+    finally:
+        timer.join()
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_who_is_asked_to_end_does_not_wait_for_a_reader_who_reads_no_more(full):
+    noted = []
+
+    with pytest.raises(KitError, match="nobody reads on"):
+        asked_to_end(full[1], lambda *_: noted.append("stopped"))
+
+    assert noted == ["stopped"]
+
+
+def test_a_handler_that_ends_the_run_ends_it_there_too(full):
+    def stop(*_):
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        asked_to_end(full[1], stop)
+
+    assert signal.SIGTERM not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def test_a_signal_that_is_ignored_ends_nothing_and_a_slow_reader_gets_the_whole_record(full):
+    read, writer = full
+    got = bytearray()
+
+    def read_on():
+        time.sleep(2 * stream.PATIENCE_S)
+        while not got.endswith(b"\n"):
+            got.extend(os.read(read, 1 << 16))
+
+    reader = threading.Thread(target=read_on)
+    reader.start()
+    asked_to_end(writer, signal.SIG_IGN)
+    reader.join()
+
+    (record,) = [line.lstrip(b"x") for line in bytes(got).splitlines()]
+    assert record == stream.compact({"kind": "start", "text": "long " * 5000}).encode()

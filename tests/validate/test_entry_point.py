@@ -1,5 +1,6 @@
 """Both commands, whatever ends them: whole lines, a message, no traceback, and nobody left."""
 
+import fcntl
 import json
 import os
 import signal
@@ -110,6 +111,28 @@ def test_a_signal_at_any_time_leaves_whole_lines_and_nobody(command, delay_s):
     assert kinds == [] or kinds[0] == "start"
     assert out == "" or out.endswith("\n")
     assert kinds[-1:] == ["end"] or "error: SIGTERM ended the run" in err
+    assert "Traceback" not in err
+    assert [pid for pid in mine if alive(pid)] == []
+
+
+@every_command
+@pytest.mark.parametrize("sent", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_run_whose_records_nobody_reads(command, sent):
+    running = shell('exec "$@"', *command)
+    fcntl.fcntl(running.stdout, fcntl.F_SETPIPE_SZ, 4096)  # less than a run has to say
+    time.sleep(4.0)
+    mine = descendants(running.pid)
+    os.kill(running.pid, sent)
+    try:
+        code = running.wait(timeout=20)
+    finally:
+        running.kill()
+    err = running.stderr.read()
+    running.stdout.close()
+    running.stderr.close()
+
+    ends = f"error: {sent.name} ended the run", "error: the records cannot be written: nobody reads on"
+    assert (code, err.count("error: "), any(end in err for end in ends)) == (2, 1, True), err
     assert "Traceback" not in err
     assert [pid for pid in mine if alive(pid)] == []
 
