@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -10,8 +11,6 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
-
-from schema.stream import compact
 
 ROOT = Path(__file__).resolve().parent.parent
 DIE_S = 10.0  # a process that waits inside a dead driver cannot be killed: it is left behind after so long
@@ -42,7 +41,8 @@ class Fresh:
             os.close(write)
         assert self.process.stdin is not None  # noqa: S101 - for the reader: PIPE was asked for
         with contextlib.suppress(BrokenPipeError):
-            self.process.stdin.write(compact({**job, "fd": write}).encode() + b"\n")
+            # In ASCII: the path of a case file may hold bytes that are no UTF-8.
+            self.process.stdin.write(json.dumps({**job, "fd": write}).encode() + b"\n")
             self.process.stdin.flush()
 
     def close_stdin(self) -> None:
@@ -60,16 +60,20 @@ class Fresh:
 
     def kill(self) -> None:
         """Kill it with everything it started, and wait until it is gone."""
-        self._signal_group(signal.SIGKILL)
+        self._kill_group()
         self.ended(DIE_S)
 
     def sweep(self) -> bool:
         """Kill what it has left behind in its group, now that it has ended; return whether there was anything."""
         if self._alone():
             return False
-        self._signal_group(signal.SIGKILL)
+        self._kill_group()
         self._alone()  # the dead let go of their files only then
         return True
+
+    def _kill_group(self) -> None:
+        with contextlib.suppress(OSError):  # gone, or not ours
+            os.killpg(self.process.pid, signal.SIGKILL)
 
     def _alone(self) -> bool:
         """Wait a moment until nobody lives in its group; return whether that is so."""
@@ -78,13 +82,6 @@ class Fresh:
             if time.monotonic() > until:
                 return False
             time.sleep(0.02)
-        return True
-
-    def _signal_group(self, number: int) -> bool:
-        try:
-            os.killpg(self.process.pid, number)
-        except OSError:  # gone, or not ours
-            return False
         return True
 
     def close(self) -> None:

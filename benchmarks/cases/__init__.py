@@ -12,15 +12,13 @@ import json
 import re
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from benchmarks import blame
 from benchmarks.cases import attention, copy, decode, groupnorm, matmul, resnet50
 from schema.errors import KitError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 #: Every case: arithmetic, memory, models.
 CASES = (matmul, attention, copy, groupnorm, decode, resnet50)
@@ -109,7 +107,7 @@ def _refused(case: Loaded, words: str, hint: str = WHOLE, error: BaseException |
     """Return the error that says what is wrong with a case, and in which line of its file if `error` tells."""
     where = case.name
     if case.path:
-        where = blame.of_error(error or KitError(""), case.path)
+        where = blame.of_error(error, case.path) if error else Path(case.path).name
     return KitError(f"{where}: {words}", hint)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks.cases.attention import check, prepare, step, work
+from benchmarks.cases.attention import TOLERANCE, check, prepare, step, work
 
-__all__ = ["GROUP", "UNIT", "VARIANTS", "check", "prepare", "step", "work"]
+__all__ = ["GROUP", "TOLERANCE", "UNIT", "VARIANTS", "check", "prepare", "step", "work"]
 
 GROUP = "memory"
 UNIT = "B/s"

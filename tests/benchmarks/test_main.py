@@ -199,6 +199,16 @@ def test_a_broken_case_file_ends_2_with_what_is_wrong(tmp_path, text, message):
     assert [err.count(f"\n{word}") for word in ("error: ", "hint: ", "Traceback")] == [1, 1, 0]
 
 
+def test_a_case_file_may_have_a_name_that_is_no_utf8(tmp_path):
+    own = tmp_path / "caf\udce9.py"
+    own.write_bytes(fakes.ODD.read_bytes())
+
+    code, out, err = run("--case", str(own), "--only", "caf-.raises")
+
+    places = {record["reason"].partition(":")[0] for record in fakes.processes(valid(out))}
+    assert (code, places) == (1, {"caf?.py"}), err
+
+
 def test_the_list_needs_no_torch_and_no_time():
     begin = time.monotonic()
     done = subprocess.run(

@@ -57,9 +57,7 @@ def test_a_moment_is_a_day_that_there_was(text, year):
     assert (found.year if found else None) == year
 
 
-def test_every_type_of_every_case_has_the_tolerance_of_its_check():
-    for case in cases.built_in():
-        tolerances = case.module.check.__globals__.get("TOLERANCE", {})
-        types = {item["dtype"] for item in cases.describe(case)}
-
-        assert types <= tolerances.keys() or case.name == "copy", case.name  # a copy must be the same
+@pytest.mark.parametrize("case", cases.built_in(), ids=lambda case: case.name)
+def test_every_case_of_the_kit_declares_the_tolerance_of_each_of_its_types(case):
+    assert {item["dtype"] for item in cases.describe(case)} <= case.module.TOLERANCE.keys()
+    assert all(0 <= tolerance < 0.1 for tolerance in case.module.TOLERANCE.values())
