@@ -10,7 +10,6 @@ import os
 import re
 import signal
 import time
-from collections import deque
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from images.engine import Engine
 
 LABEL = "rocm-repro-kit.run"
-LAST_LINES = 20
 WAIT_S = 30.0
 KILLED = 128 + signal.SIGKILL
 
@@ -80,13 +78,10 @@ def run(
     what the callbacks raise passes through. In each case the container and its volume are removed.
     """
     sweep(engine)
-    tail: deque[str] = deque(maxlen=LAST_LINES)
 
-    def keep(line: bytes) -> None:
-        text = line.decode("utf-8", "replace").rstrip("\r")
-        tail.append(text)
+    def hear(line: bytes) -> None:
         if on_stderr:
-            on_stderr(text)
+            on_stderr(line.decode("utf-8", "replace").rstrip("\r"))
 
     with _container(engine, image, argv, access, volume=bool(cargo)) as container:
         began = time.monotonic()
@@ -95,13 +90,12 @@ def run(
                 engine.slow.put_archive(container, "/kit", cargo)
         with _started(engine, container, argv) as frames:
             late = output.read(
-                frames, began + deadline_s, lambda number: _kill(engine, container, number), on_line, on_stderr=keep
+                frames, began + deadline_s, lambda number: _kill(engine, container, number), on_line, on_stderr=hear
             )
-        said = "".join(f"\n  {line}" for line in tail) or " nothing"
         if late:
-            message = f"{' '.join(argv[:3])} was killed at its deadline of {deadline_s:g} s; it said last:{said}"
+            message = f"{' '.join(argv[:3])} was killed at its deadline of {deadline_s:g} s"
             raise DeadlineError(message, "raise the deadline, or look at what it hung on", code="deadline")
-        return _ended(engine, container, argv, said)
+        return _ended(engine, container, argv)
 
 
 @contextmanager
@@ -188,7 +182,7 @@ def _kill(engine: Engine, container: str, number: signal.Signals) -> None:
         engine.api.kill(container, number.value)
 
 
-def _ended(engine: Engine, container: str, argv: list[str], said: str) -> int:
+def _ended(engine: Engine, container: str, argv: list[str]) -> int:
     """Return the exit code; OutOfMemoryError when the kernel killed it, EngineError when it never ran."""
     command = " ".join(argv[:3])
     try:
@@ -197,18 +191,17 @@ def _ended(engine: Engine, container: str, argv: list[str], said: str) -> int:
             state = dict(engine.api.inspect_container(container)["State"])
     except EngineError as error:
         if error.status == HTTPStatus.NOT_FOUND:
-            message = f"somebody removed the container in which {command} ran; it said last:{said}"
+            message = f"somebody removed the container in which {command} ran"
             raise EngineError(message, "run the command again", code="removed") from error
-        message = f"{error.message}; it said last:{said}"
-        raise EngineError(message, "see that the engine runs, then run the command again", code="silent") from error
+        hint = "see that the engine runs, then run the command again"
+        raise EngineError(error.message, hint, code="silent") from error
     if state.get("Status") == "created":  # Podman: a failed start leaves exit code 0
         message = f"cannot start {command}: {state.get('Error') or 'it never ran'}"
         raise _start_failure(EngineError(message, "./kit doctor"))
     podman = engine.about()["name"] == "podman"  # which never says what killed it
     if code == KILLED and (state.get("OOMKilled") or podman):
         what = "was killed (exit code 137), most likely for memory" if podman else "ran out of memory and was killed"
-        message = f"{command} {what}; it said last:{said}"
-        raise OutOfMemoryError(message, "free memory on the host, or run a smaller suite", code="memory")
+        raise OutOfMemoryError(f"{command} {what}", "free memory on the host, or run a smaller suite", code="memory")
     return code
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from images import output
 from images.running import AGAIN, DOCUMENTS, Intake, conclude, nobody
-from images.said import Said
+from images.stderr import Stderr
 from pins import process
 from schema import sources
 from schema.errors import KitError
@@ -43,7 +43,7 @@ def stream(
     command = [python, "-m", module, *argv]
     with (
         Intake(out_path, sent, on_record) as intake,
-        Said(on_stderr) as said,
+        Stderr(on_stderr) as stderr,
         process.started(command, env=environment, cwd=sources.ROOT) as running,
     ):
         deadline = time.monotonic() + deadline_s
@@ -52,9 +52,9 @@ def stream(
             deadline,
             running.kill,
             intake.take,
-            on_stderr=lambda line: said.hear(line.decode("utf-8", "replace")),
+            on_stderr=lambda line: stderr.hear(line.decode("utf-8", "replace")),
         )
         if late:
-            raise KitError(f"{module} was killed at its deadline of {deadline_s:g} s; it said last:{said.last}", AGAIN)
-        conclude(intake, said, module, running.wait())
+            raise KitError(f"{module} was killed at its deadline of {deadline_s:g} s{stderr.last}", AGAIN)
+        conclude(intake, stderr, module, running.wait())
     return intake.records

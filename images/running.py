@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any, final
 
 from images.access import access
 from images.cargo import pack
-from images.said import Said
+from images.stderr import Stderr
 from images.tarwriter import write_all
 from schema import documents, samples
 from schema import stream as streams
@@ -62,7 +62,7 @@ def stream(
     granted = access(backend, engine.about())
     for note in granted.devices.notes:
         on_stderr(note)
-    with Intake(out_path, sent, on_record) as intake, Said(on_stderr) as said:
+    with Intake(out_path, sent, on_record) as intake, Stderr(on_stderr) as stderr:
         code = engine.run(
             str(image["engine_id"]),
             cargo,
@@ -70,17 +70,17 @@ def stream(
             granted,
             deadline_s=deadline_s,
             on_line=intake.take,
-            on_stderr=said.hear,
+            on_stderr=stderr.hear,
         )
-        conclude(intake, said, module, code)
+        conclude(intake, stderr, module, code)
     return intake.records
 
 
-def conclude(intake: Intake, said: Said, module: str, code: int) -> None:
+def conclude(intake: Intake, stderr: Stderr, module: str, code: int) -> None:
     """Finish the stream; where none began because the run refused, raise its own words."""
     if not intake.records:
-        said.raise_refusal(code)
-    intake.finish(f"{module} {ended(code)} and no `end`; it said last:{said.last}")
+        stderr.raise_refusal(code)
+    intake.finish(f"{module} {ended(code)} and no `end`{stderr.last}")
 
 
 def ended(code: int) -> str:

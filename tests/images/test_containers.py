@@ -131,10 +131,10 @@ def test_a_device_opens_through_its_numeric_group_and_not_without(engine, busybo
     assert seen == [[b"992 660", b"denied", b"kfd"], [b"992 660", b"opens", b"kfd"]]
 
 
-def test_a_run_past_its_deadline_is_killed_and_says_what_it_said_last(engine, busybox, least):
+def test_a_run_past_its_deadline_is_killed(engine, busybox, least):
     began = time.monotonic()
-    with pytest.raises(DeadlineError, match=r"deadline of 0\.5 s.*\n  loading") as caught:
-        Ran(engine, busybox, least, "echo loading >&2; trap 'exit 1' ABRT; while :; do sleep 0.1; done", deadline_s=0.5)
+    with pytest.raises(DeadlineError, match=r"deadline of 0\.5 s") as caught:
+        Ran(engine, busybox, least, "trap 'exit 1' ABRT; while :; do sleep 0.1; done", deadline_s=0.5)
 
     assert caught.value.code == "deadline"
     assert time.monotonic() - began < 3
@@ -147,12 +147,11 @@ def test_a_run_that_ignores_the_first_signal_is_killed_all_the_same(engine, busy
 
 def test_running_out_of_memory_is_told_from_other_ends(engine, busybox, least):
     little = replace(least, memory_bytes=32 << 20)
-    script = "echo filling >&2; exec dd if=/dev/zero of=/dev/null bs=200M count=1"
+    script = "exec dd if=/dev/zero of=/dev/null bs=200M count=1"
     with pytest.raises(OutOfMemoryError, match="memory") as caught:
         Ran(engine, busybox, little, script)
 
     assert caught.value.code == "memory"
-    assert "filling" in caught.value.message
 
 
 def test_a_process_killed_by_something_else_is_just_its_exit_code(engine, busybox, least):

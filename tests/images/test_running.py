@@ -11,6 +11,7 @@ import pytest
 
 from images import running
 from images.access import access
+from images.endpoint import EngineError
 from images.running import Intake, stream
 from schema import documents
 from schema import stream as streams
@@ -189,10 +190,11 @@ def test_a_stream_without_an_end_is_kept_apart_whatever_the_exit_code(code, tmp_
 
 
 def test_what_came_before_a_deadline_is_kept_and_the_deadline_said(tmp_path):
-    with pytest.raises(KitError, match="deadline") as caught:
-        ran(FINDING, out=tmp_path / "r", error=KitError("killed at its deadline", "raise it"))
+    error = EngineError("killed at its deadline", "raise it")
+    with pytest.raises(EngineError) as caught:
+        ran(FINDING, out=tmp_path / "r", error=error, stderr=["loading"])
 
-    assert "r.partial" in caught.value.message
+    assert "deadline; it said last:\n  loading\nthe 2 records that came are kept in" in caught.value.message
     assert caught.value.hint == "raise it"
 
 

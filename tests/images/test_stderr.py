@@ -2,7 +2,8 @@
 
 import pytest
 
-from images.said import MAX_MESSAGE_LINES, Said
+from images.endpoint import EngineError
+from images.stderr import MAX_MESSAGE_LINES, Stderr
 from schema.errors import KitError
 
 REFUSAL = ["error: own.py:3: no CASE", "", "hint: name it"]
@@ -11,7 +12,7 @@ REFUSAL = ["error: own.py:3: no CASE", "", "hint: name it"]
 def heard(lines, code=2):
     """Return what was passed on while the lines came, and at the end, and what was refused."""
     told, refused = [], None
-    with Said(told.append) as said:
+    with Stderr(told.append) as said:
         for line in lines:
             said.hear(line)
         live = list(told)
@@ -46,9 +47,30 @@ def test_a_run_that_goes_on_after_an_error_is_heard_all_the_same():
 
 
 def test_the_last_lines_are_there_for_a_message():
-    with Said(lambda _: None) as said:
-        assert said.last == " nothing"
+    with Stderr(lambda _: None) as said:
+        assert not said.last
         for number in range(50):
             said.hear(str(number))
 
-    assert said.last.split() == [str(number) for number in range(30, 50)]
+    assert said.last.split() == [";", "it", "said", "last:", *(str(number) for number in range(30, 50))]
+
+
+@pytest.mark.parametrize(
+    ("error", "heard", "message"),
+    [
+        pytest.param(EngineError, ["loading"], "killed; it said last:\n  loading", id="the engine's"),
+        pytest.param(EngineError, [], "killed", id="it said nothing"),
+        pytest.param(KitError, ["loading"], "killed", id="ours, of something else"),
+    ],
+)
+def test_what_ends_a_run_takes_along_what_it_said_last(error, heard, message):
+    def end():
+        with Stderr(lambda _: None) as said:
+            for line in heard:
+                said.hear(line)
+            raise error("killed", "raise the deadline")
+
+    with pytest.raises(error) as caught:
+        end()
+
+    assert caught.value.message == message

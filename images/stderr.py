@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, final
 
+from images.endpoint import EngineError
 from schema.errors import KitError
 
 if TYPE_CHECKING:
@@ -16,10 +17,11 @@ REFUSED = 2  # the exit code of a run that could not begin
 
 
 @final
-class Said:
+class Stderr:
     """Hear a run's stderr line by line. Use as a context manager: what was kept back is passed on at the end.
 
-    Kept back is what begins like `error: M`, a blank line, `hint: H`, for as long as it goes on like that.
+    Kept back is what begins like `error: M`, a blank line, `hint: H`, for as long as it goes on like that. An
+    EngineError that ends the run (its deadline, no memory, a dead engine) takes along what the run said last.
     """
 
     def __init__(self, tell: Callable[[str], None]) -> None:
@@ -27,11 +29,13 @@ class Said:
         self.tail: deque[str] = deque(maxlen=LAST_LINES)
         self.held: list[str] = []
 
-    def __enter__(self) -> Said:
+    def __enter__(self) -> Stderr:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
         self._pass_on()
+        if isinstance(error, EngineError):
+            error.message += self.last
 
     def hear(self, line: str) -> None:
         """Take the next line."""
@@ -54,8 +58,8 @@ class Said:
 
     @property
     def last(self) -> str:
-        """Return the last lines for a message."""
-        return "".join(f"\n  {line}" for line in self.tail) or " nothing"
+        """Return the last lines as the end of a message; nothing where nothing was said."""
+        return "".join(["; it said last:", *(f"\n  {line}" for line in self.tail)]) if self.tail else ""
 
     def _goes_on(self, line: str) -> bool:
         """Say whether a line belongs to what is kept back: a hint ends it, and only a hint follows a blank."""
