@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from invoke.collection import Collection
+from invoke.config import Config
 from invoke.exceptions import Exit, ParseError
 from invoke.program import Program
 
@@ -108,6 +109,13 @@ class KitProgram(Program):
             code = 2
         sys.exit(_flushed(code))
 
+    def create_config(self) -> None:
+        """Read none of Invoke's configuration files: no command of ours has anything to do with them."""
+        self.config = Config(lazy=True)
+
+    def update_config(self, merge: bool = True) -> None:  # noqa: FBT001, FBT002 -- Invoke's
+        """Read none that a variable or an option names, either."""
+
     def parse_core(self, argv: list[str] | None) -> None:
         """Parse what stands before the command. `COMMAND --help` asks for help, whatever the command still lacks."""
         words = list(sys.argv if argv is None else argv)
@@ -179,6 +187,10 @@ def usage(binary: str, context: Any) -> str:
 
 def _flushed(code: Any) -> Any:
     """Return the exit code once stdout is written; Python itself would complain on its way out, with code 120."""
+    try:
+        sys.stderr.flush()
+    except OSError:  # nobody is there to be told
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     try:
         sys.stdout.flush()
     except OSError as error:

@@ -211,6 +211,34 @@ def test_a_full_disk_under_stdout_is_told(line):
     assert "Exception ignored" not in done.stderr
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize(("line", "code"), [("verify /nowhere", 2), ("build --dry-run", 0), ("nonsense", 2)])
+def test_a_full_disk_under_stderr_changes_no_answer(line, code):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, ROOT / "tasks.py", *line.split()], stdout=subprocess.PIPE, stderr=full, check=False
+        )
+
+    assert (done.returncode, bool(done.stdout)) == (code, code == 0)
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"HOME": "/etc/passwd"},
+        {"HOME": "/dev/null"},
+        {"INVOKE_RUNTIME_CONFIG": "/etc/passwd"},
+        {"INVOKE_DEBUG": "1"},
+        {"INVOKE_TASKS_COLLECTION_NAME": "x"},
+    ],
+    ids=" ".join,
+)
+def test_what_invoke_would_read_elsewhere_is_nothing_to_us(environ):
+    done = kit("build", "--dry-run", "--json", **environ)
+
+    assert (done.returncode, json.loads(done.stdout)["lock"]) == (0, "debian13-hip5.7-torch2.6cpu"), done.stderr
+
+
 @pytest.mark.parametrize(
     ("closed", "said"),
     [(">&-", "error: stdout is closed\n\nhint: >/dev/null drops what is printed\n"), ("2>&-", ""), (">&- 2>&-", "")],

@@ -92,10 +92,10 @@ class World:
         )
 
     def kit(self, command, **more):
-        """Run a command; `{}` in it is the world's folder."""
+        """Run a command; `{}` in it, and in what it says, is the world's folder."""
         with self.start(command, **more) as child:
-            stdout, stderr = child.communicate(timeout=600)
-        return subprocess.CompletedProcess(command, child.returncode, stdout, stderr)
+            said = [text.replace(str(self.folder), "{}") for text in child.communicate(timeout=600)]
+        return subprocess.CompletedProcess(command, child.returncode, *said)
 
     def halves(self):
         """Return what a command left half made."""
