@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bundle import identity, layout
+from bundle import identity, layout, story
 from bundle import views as made
 from bundle.evidence import attempt
 from bundle.format import count, plain
@@ -131,7 +131,7 @@ def views(sealed: Sealed, evidence: Evidence, found_figures: dict[str, Any] | No
         ledger.contradict("views", error, "evidence that can be reported")
         return
     listed = {item["path"] for item in sealed.manifest["files"] if item["role"] != "evidence"}
-    equal, foreign = 0, []
+    equal, foreign = 0, _words(sealed, evidence, found_figures, ledger)
     for path in sorted(listed | found.keys()):
         if path in listed and path not in sealed.sound:
             continue  # step 3 has named it
@@ -140,15 +140,26 @@ def views(sealed: Sealed, evidence: Evidence, found_figures: dict[str, Any] | No
         elif ours:
             ledger.contradict(path, _what(path, listed), _what(path, found))
         else:
-            ledger.skip(path, "other sources of the kit wrote it: it was not made again")
             foreign.append(path)
     if foreign:
-        ledger.notes.append(
-            f"NOT checked, as other sources of the kit wrote them: {', '.join(foreign)}. "
-            "Do not open or trust them unless you trust whoever made them: what was checked is the evidence"
+        ledger.skip(
+            ", ".join(foreign),
+            "other sources of the kit wrote this: do not open or trust it unless you trust whoever made it",
         )
     if equal:
         ledger.confirmed.append(f"{count(equal, 'view')} made again, byte for byte")
+
+
+def _words(sealed: Sealed, evidence: Evidence, found_figures: dict[str, Any] | None, ledger: Ledger) -> list[str]:
+    """Compare title and notice of the manifest; return those that other sources wrote otherwise."""
+    foreign = []
+    for key, text in (("title", story.title(evidence)), ("notice", story.notice(evidence, found_figures))):
+        what, said = f"{layout.MANIFEST}: {key}", sealed.manifest[key]
+        if sealed.ours:
+            ledger.equal(what, said, text)
+        elif said != text:
+            foreign.append(what)
+    return foreign
 
 
 def _what(path: str, among: Any) -> str:

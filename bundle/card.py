@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bundle import layout, rows
 from bundle import story as tell
-from bundle.format import plain, share
+from bundle.format import count, plain, share
 from bundle.identity import content_hash
 from bundle.markup import code, markdown, table
 from bundle.report import notice, terms
@@ -79,11 +79,13 @@ def _throughput(story: Story) -> list[str]:
         for case in story.figures
     ]
     fewest = processes(story.figures)
-    quick = [f"From {fewest} processes a case: a quick run, not a headline.", ""] if fewest < HEADLINE_PROCESSES else []
+    few = f"From {count(fewest, 'process', 'processes')} a case: a quick run, not a headline."
+    quick = [few, ""] if fewest < HEADLINE_PROCESSES else []
     head = ["Case", "Type", "Figure (95 % interval)", "Processes", "Of peak", "Status"]
     if story.summary and story.summary["confidence"] != 0.95:
         head[2] = f"Figure ({share(story.summary['confidence'])} interval)"
-    return ["### Throughput", "", *quick, *table(head, lines), ""]
+    caution = rows.caution(story.figures)
+    return ["### Throughput", "", *quick, *table(head, lines), "", *([markdown(caution), ""] if caution else [])]
 
 
 def processes(cases: list[dict[str, Any]]) -> int:
@@ -127,19 +129,17 @@ def insert(readme: bytes, text: bytes, *, bundle_hash: str = "") -> bytes:
 
 def permit(gpu_result: bool, summary: dict[str, Any] | None, *, allow_cpu: bool, allow_quick: bool) -> None:  # noqa: FBT001 - a fact, not a switch
     """Raise KitError unless these figures may stand on a model card."""
-    if not gpu_result and not allow_cpu:
-        raise KitError(
-            f"{layout.NOT_A_GPU_RESULT}: a CPU's figures say nothing about a GPU",
-            "--allow-cpu puts them in all the same",
-        )
     if summary is None:
         raise KitError("the bundle has no benchmarks to put on a card", "measure, and seal again")
-    fewest = processes(summary["cases"])
+    fewest, weak = processes(summary["cases"]), {}
+    if not gpu_result and not allow_cpu:
+        weak["--allow-cpu"] = f"{layout.NOT_A_GPU_RESULT}: a CPU's figures say nothing about a GPU"
     if fewest < HEADLINE_PROCESSES and not allow_quick:
-        raise KitError(
-            f"the figures come from {fewest} processes a case, a headline needs {HEADLINE_PROCESSES}",
-            "measure with --suite publish, or say --allow-quick",
-        )
+        found = count(fewest, "process", "processes")
+        weak["--allow-quick"] = f"the figures come from {found} a case, a headline needs {HEADLINE_PROCESSES}"
+    if weak:
+        hint = f"measure on a GPU with --suite publish, or say {' '.join(weak)}"
+        raise KitError("; ".join(weak.values()), hint)
 
 
 def put(bundle: Path, readme: Path, *, allow_cpu: bool = False, allow_quick: bool = False) -> dict[str, Any]:
@@ -161,14 +161,20 @@ def put(bundle: Path, readme: Path, *, allow_cpu: bool = False, allow_quick: boo
     figures = views.summary(evidence)
     permit(verdict["gpu_result"], figures, allow_cpu=allow_cpu, allow_quick=allow_quick)
     text = section(tell.Story(evidence, figures, content_hash(evidence)))
+    created = not readme.exists()
     try:
-        before = readme.read_bytes() if readme.exists() else b""
+        before = b"" if created else readme.read_bytes()
         after = insert(before, text, bundle_hash=verdict["bundle_hash"])
         if after != before:
             _replace(readme, after)
     except OSError as error:
         raise KitError(f"cannot write {readme}: {error.strerror}", "name a card that you may write") from error
-    return {"card": str(readme), "bundle_hash": verdict["bundle_hash"], "changed": after != before}
+    return {
+        "card": str(readme),
+        "bundle_hash": verdict["bundle_hash"],
+        "changed": after != before,
+        "created": created,
+    }
 
 
 def _refuse(readme: Path, bundle: Path) -> None:

@@ -40,7 +40,7 @@ def _figure(unit: str, cases: list[dict[str, Any]], index: int) -> Html:
     better = "lower is better" if cases[0]["direction"] == "lower" else "higher is better"
     axis = Axis([*_values(cases)], unit, typical=max(case["value"] for case in cases))
     caption = f"{_NAMES.get(unit, unit)}, {axis.unit}, {better}{axis.remark}"
-    rows = Rows([(plain(case["case"]), short(case, axis)) for case in cases])
+    rows = Rows([(_name(case), short(case, axis)) for case in cases])
     parts = _grid(axis, rows.height)
     for place, case in enumerate(cases):
         parts += [*rows.texts(place), _row(case, axis, rows.line(place))]
@@ -169,16 +169,21 @@ def _row(case: dict[str, Any], axis: Axis, middle: int) -> Html:
         parts.append(tag("line", x1=across, x2=across, y1=middle - 8, y2=middle + 8, class_="peak"))
     if drawn:
         parts.append(tag("line", x1=drawn[0], x2=drawn[1], y1=middle, y2=middle, class_="interval"))
-    css = "dot" if case["status"] == "ok" else "dot flagged"
+    css = "dot" if case["status"] == "ok" and drawn else "dot flagged"
     parts.append(tag("circle", cx=_percent(place["value"]), cy=middle, r=5, class_=css))
     return tag("g", *parts)
+
+
+def _name(case: dict[str, Any]) -> str:
+    """Return the name of a case; in front, where no cut takes it, that it is the user's own."""
+    return f"own: {plain(case['case'])}" if case["own"] else plain(case["case"])
 
 
 def short(case: dict[str, Any], axis: Axis) -> str:
     """Return the value with half of its interval, in the axis's unit where that suits all: `687.3 ± 3.2 TFLOP/s`."""
     factor, unit = scale(case["value"], case["unit"]) if axis.logarithmic else (axis.factor, axis.unit)
     if not ends(case):
-        return f"{number(case['value'] / factor)} {unit}"
+        return f"{number(case['value'] / factor)} {unit} (no useful interval)"
     value, low, high = (case[key] / factor for key in ("value", "low", "high"))
     half = (high - low) / 2
     if half > LOPSIDED * value:
@@ -198,7 +203,7 @@ def precision(cases: list[dict[str, Any]]) -> Html:
     reach = min(widest, LARGEST) or 1.0
     step = 10 ** math.floor(math.log10(reach))
     reach = step * math.ceil(reach / step - 1e-9)
-    rows = Rows([(plain(case["case"]), _sides(sides[case["case"]])) for case in shown])
+    rows = Rows([(_name(case), _sides(sides[case["case"]])) for case in shown])
     parts = []
     for place, tick in enumerate((-reach, -reach / 2, 0.0, reach / 2, reach)):
         text = f"{tick:+.6g} %" if tick else "0"

@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from bundle.format import interval, plain, printed, share, visible
-from bundle.layout import AT_ITS_WORD, NOT_A_GPU_RESULT
+from bundle.layout import AT_ITS_WORD, NOT_A_GPU_RESULT, THE_IMAGE
+from bundle.rows import caution
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,11 +44,16 @@ class Console:
         self.tell(f"{word} {text}".rstrip())
 
 
-def counted(findings: list[dict[str, Any]]) -> str:
-    """Return `12 pass, 2 warn, 3 skip`."""
+def counted(findings: list[dict[str, Any]], *, gpu_result: bool = True) -> str:
+    """Return `12 pass, 2 warn, 3 skip`; in a line before it what a CPU's are not."""
     order = ("pass", "warn", "fail", "error", "skip")
     statuses = [finding["status"] for finding in findings]
-    return ", ".join(f"{statuses.count(status)} {status}" for status in order if status in statuses) or "none"
+    counts = ", ".join(f"{statuses.count(status)} {status}" for status in order if status in statuses) or "none"
+    return printed([*_notice(gpu_result), counts])
+
+
+def _notice(gpu_result: bool | None) -> list[str]:  # noqa: FBT001 - a fact, not a switch
+    return [NOT_A_GPU_RESULT] if gpu_result is False else []
 
 
 def image_lines(answer: dict[str, Any]) -> str:
@@ -61,37 +67,64 @@ def image_lines(answer: dict[str, Any]) -> str:
     return printed(lines)
 
 
-def verdict_lines(verdict: dict[str, Any]) -> str:
+def verdict_lines(verdict: dict[str, Any], *, rebuild: bool = False) -> str:
     """Return a verdict: what is claimed, holds, does not, was not checked, nobody knows; the answer last.
 
-    The answer says too where something hangs on sources that are not here.
+    The answer says too where something hangs on sources that are not here, and with `rebuild`, for which the image was
+    to be built again, why it was not.
     """
-    lines = [f"**{NOT_A_GPU_RESULT}**"] if verdict["gpu_result"] is False else []
+    lines = _notice(verdict["gpu_result"])
     lines += [f"claimed       {plain(item)}" for item in verdict["claimed"]]
     lines += [f"confirmed     {plain(item)}" for item in verdict["confirmed"]]
-    for item in verdict["contradicted"]:
-        said = f"{plain(item['seen'])}, expected {plain(item['expected'])}"
-        lines.append(f"CONTRADICTED  {plain(item['what'])}: {said}")
+    lines += _contradicted(verdict)
     for key, word in (("not_checked", "not checked"), ("unknown", "unknown")):
         lines += [f"{word:<13} {plain(item['what'])}: {plain(item['reason'])}" for item in verdict[key]]
     lines += [f"note          {plain(item)}" for item in verdict["notes"]]
+    return printed([*lines, _answer(verdict, rebuild=rebuild)])
+
+
+def _contradicted(verdict: dict[str, Any]) -> list[str]:
+    return [
+        f"CONTRADICTED  {plain(item['what'])}: {plain(item['seen'])}, expected {plain(item['expected'])}"
+        for item in verdict["contradicted"]
+    ]
+
+
+def _answer(verdict: dict[str, Any], *, rebuild: bool) -> str:
     levels = ", ".join(item["level"] for item in verdict["levels"] if item["verdict"] == verdict["verdict"])
-    at_its_word = any(item["what"] == AT_ITS_WORD for item in verdict["not_checked"])
-    but = f", but for {AT_ITS_WORD}" if at_its_word and verdict["verdict"] == "CONFIRMED" else ""
-    return printed([*lines, f"{verdict['verdict']} at {levels or 'L0'}{but}"])
+    answer = f"{verdict['verdict']} at {levels or 'L0'}"
+    if verdict["verdict"] == "CONFIRMED":
+        reasons = {item["what"]: plain(item["reason"]) for item in verdict["not_checked"]}
+        answer += f", but for {AT_ITS_WORD}" if AT_ITS_WORD in reasons else ""
+        answer += f"; the image was not built again: {reasons[THE_IMAGE]}" if rebuild and THE_IMAGE in reasons else ""
+    return answer
+
+
+def demo_lines(shown: dict[str, Any]) -> str:
+    """Return what `demo` found: the bundle's verdict, that of its copy with one byte changed, and whether it was so."""
+    right = (shown["verdict"]["verdict"], shown["caught"]["verdict"]) == ("CONFIRMED", "CONTRADICTED")
+    return printed(
+        [
+            *verdict_lines(shown["verdict"]).splitlines(),
+            f"one byte of {shown['changed']} changed in a copy:",
+            *_contradicted(shown["caught"]),
+            _answer(shown["caught"], rebuild=False),
+            f"the report, for a browser: {shown['report']}",
+            "as it should be: the changed byte was caught" if right else "NOT as it should be: see above",
+        ]
+    )
 
 
 def ending(answer: dict[str, Any]) -> str:
     """Return the last lines of `reproduce`: digest, findings, figures, bundle, verdict."""
     summary = answer["summary"]
-    notice = [] if summary["gpu_result"] else [f"**{NOT_A_GPU_RESULT}**: measured on {plain(summary['device'])}", ""]
     return printed(
         [
-            *notice,
+            *(f"{notice}: measured on {plain(summary['device'])}" for notice in _notice(summary["gpu_result"])),
             f"image     {answer['image_id']}",
             f"manifest  {answer['manifest_digest']}",
             f"findings  {counted(answer['findings'])}",
-            *(f"{'figures' if index == 0 else '':<9} {line}" for index, line in enumerate(table(summary).splitlines())),
+            *(f"{'figures' if index == 0 else '':<9} {line}" for index, line in enumerate(_figures(summary))),
             f"bundle    {answer['bundle']}",
             f"verdict   {answer['verdict']['verdict']} at L0",
         ]
@@ -99,7 +132,11 @@ def ending(answer: dict[str, Any]) -> str:
 
 
 def table(summary: dict[str, Any]) -> str:
-    """Return the summary's cases as lines for a terminal, figures with their intervals."""
+    """Return the summary's cases as lines for a terminal, figures with their intervals; first what a CPU's are not."""
+    return printed([*_notice(summary["gpu_result"]), *_figures(summary)])
+
+
+def _figures(summary: dict[str, Any]) -> list[str]:
     lines = []
     for case in summary["cases"]:
         figure = interval(case["value"], case["low"], case["high"], case["unit"])
@@ -108,5 +145,5 @@ def table(summary: dict[str, Any]) -> str:
         elif case["of_peak"] is not None:
             figure += f", {share(case['of_peak'])} of peak"
         spread = f", {case['processes']} processes" if case["processes"] else ""
-        lines.append(f"{case['status']:<13} {case['case']:<28} {figure}{spread}")
-    return printed(lines)
+        lines.append(visible(f"{case['status']:<13} {case['case']:<28} {figure}{spread}"))
+    return [*lines, said] if (said := caution(summary["cases"])) else lines

@@ -14,7 +14,7 @@ EXAMPLE = Path(__file__).resolve().parent.parent / "docs" / "example"
 
 
 def demo(path: Path = EXAMPLE) -> dict[str, Any]:
-    """Return {bundle, verdict, changed, caught, report}.
+    """Return {verdict, changed, caught, report}.
 
     `verdict` is that of the bundle, `caught` that of a copy in which one byte of the file `changed` is another: a digit
     of a figure, where the bundle has figures.
@@ -27,7 +27,6 @@ def demo(path: Path = EXAMPLE) -> dict[str, Any]:
         one_digit(copy / changed)
         caught = verify(copy)
     return {
-        "bundle": str(path),
         "verdict": verdict,
         "changed": changed,
         "caught": caught,

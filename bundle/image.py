@@ -29,7 +29,7 @@ def as_committed(evidence: Evidence, unexpected: Unexpected | None, ledger: Ledg
 
 def built_again(evidence: Evidence | None, rebuild: Rebuild | None, ledger: Ledger) -> str:
     """Return the verdict of L1: build the image from its lock again, and compare every identity."""
-    what = "L1: the image"
+    what = layout.THE_IMAGE
     if evidence is None or ledger.contradicted:
         ledger.skip(what, "L0 does not hold")
     elif evidence.image is None or evidence.lock is None:

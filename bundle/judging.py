@@ -38,11 +38,11 @@ def findings(evidence: Evidence, ledger: Ledger) -> None:
         for code, seen, expected in different:
             ledger.contradict(f"{layout.REPORT}: {code}", seen, expected)
     elif different:
-        ledger.skip("findings as they were judged", OTHER_RULES)
+        otherwise = f"{count(len(different), 'finding')} would be judged otherwise by this kit"
+        ledger.skip("findings as they were judged", f"{OTHER_RULES}; {otherwise}")
         ledger.notes += _newer(report.findings, judged, different)
-        ledger.notes.append(f"{count(len(different), 'finding')} would be judged otherwise by this kit")
     elif not missing:
-        ledger.confirmed.append(f"{count(len(judged), 'finding')} follow from the recorded facts")
+        ledger.confirmed.append(f"the findings follow from the recorded facts: {len(judged)}")
 
 
 def otherwise(evidence: Evidence) -> int:

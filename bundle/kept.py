@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
-from bundle import archive, layout, reading, seal, streams
+from bundle import archive, layout, reading, seal, streams, writing
 from schema import documents, stream
 from schema.errors import KitError
 from schema.stream import now
@@ -80,7 +80,7 @@ def holds(bundle: Path, report: Path, results: Path, *, image: dict[str, Any]) -
         return (
             files[layout.REPORT] == report.read_bytes()
             and b"".join(streams.unpack(files[layout.SAMPLES])) == results.read_bytes()
-            and packed.getvalue() == bundle.with_name(seal.ARCHIVE).read_bytes()
+            and packed.getvalue() == bundle.with_name(writing.ARCHIVE).read_bytes()
             and all(image[key] == sealed[key] for key in SAME_IMAGE)
         )
     except (OSError, KeyError, KitError):

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks import cases, plan, statistics
 from bundle import identity, layout
+from bundle.ledger import Disagreement
 from schema import canon
 from validate.checking import BY_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bundle.conduct import Breach
     from bundle.evidence import Evidence, Results
 
 
@@ -29,7 +29,7 @@ def same(evidence: Evidence) -> bool:
     return bool(evidence.start["cargo_sha256"] == identity.cargo())
 
 
-def breaches(evidence: Evidence) -> Iterator[Breach]:
+def disagreements(evidence: Evidence) -> Iterator[Disagreement]:
     """Yield what these sources would have said otherwise; nothing where others ran."""
     if not same(evidence):
         return
@@ -38,7 +38,7 @@ def breaches(evidence: Evidence) -> Iterator[Breach]:
         yield from _precision(evidence.results)
         yield from _tolerances(evidence.results)
     for name in unknown_checks(evidence):
-        yield f"{layout.REPORT}: the check {name}", "facts", "none: this kit has no such check"
+        yield Disagreement(f"{layout.REPORT}: the check {name}", "facts", "none: this kit has no such check")
 
 
 def missing_checks(evidence: Evidence) -> list[str]:
@@ -56,18 +56,18 @@ def unknown_checks(evidence: Evidence) -> list[str]:
     )
 
 
-def _protocol(results: Results) -> Iterator[Breach]:
+def _protocol(results: Results) -> Iterator[Disagreement]:
     """Compare with what `plan` fixes for the suite; a custom one chooses its cases, and the times of any suite."""
     said, backend = results.protocol, results.start["backend"]
     names, custom = [item["case"] for item in said["cases"]], said["suite"] == "custom"
     own = {item["case"]: item for item in said["cases"] if "file_sha256" in item}
     known = {item["case"]: item for case in cases.built_in() for item in cases.describe(case)} | own
     if stray := sorted(set(names) - known.keys()):
-        yield f"{layout.PROTOCOL}: the case {stray[0]}", "no file of its own", "a case of this kit"
+        yield Disagreement(f"{layout.PROTOCOL}: the case {stray[0]}", "no file of its own", "a case of this kit")
     elif not custom and said["suite"] not in plan.TIMING:
-        yield f"{layout.PROTOCOL}: suite", said["suite"], f"{', '.join(plan.TIMING)} or custom"
+        yield Disagreement(f"{layout.PROTOCOL}: suite", said["suite"], f"{', '.join(plan.TIMING)} or custom")
     elif not custom and names != list(all_of := cases.SUITES[said["suite"]][cases.SIZES[backend]]):
-        yield f"{layout.PROTOCOL}: cases", ", ".join(names), ", ".join(all_of)
+        yield Disagreement(f"{layout.PROTOCOL}: cases", ", ".join(names), ", ".join(all_of))
     else:
         chosen = [known[name] for name in names]
         timings = plan.TIMING.values() if custom else [plan.TIMING[said["suite"]]]
@@ -75,13 +75,15 @@ def _protocol(results: Results) -> Iterator[Breach]:
             plan.protocol(said["suite"], timing, int(said["seed"]), chosen, said["deadline_s"]) for timing in timings
         )
         for key, seen, expected in min((_differences(said, one) for one in wanted), key=len):
-            yield f"{layout.PROTOCOL}: {key}", seen, expected
+            yield Disagreement(f"{layout.PROTOCOL}: {key}", seen, expected)
 
 
-def _differences(said: dict[str, Any], wanted: dict[str, Any]) -> list[Breach]:
+def _differences(said: dict[str, Any], wanted: dict[str, Any]) -> list[Disagreement]:
     before, after = _flat(said), _flat(wanted)
     keys = sorted(before.keys() | after.keys())
-    return [(key, before.get(key), after.get(key)) for key in keys if _other(before.get(key), after.get(key))]
+    return [
+        Disagreement(key, before.get(key), after.get(key)) for key in keys if _other(before.get(key), after.get(key))
+    ]
 
 
 def _flat(protocol: dict[str, Any]) -> dict[str, Any]:
@@ -94,7 +96,7 @@ def _other(one: Any, other: Any) -> bool:
     return canon.dumps(one) != canon.dumps(other)
 
 
-def _tolerances(results: Results) -> Iterator[Breach]:
+def _tolerances(results: Results) -> Iterator[Disagreement]:
     """No check of a case of the kit allowed more than the case does for its type; one's own case fixes its own."""
     allowed = {case.name: case.module.TOLERANCE for case in cases.built_in()}
     described = {item["case"]: item for item in results.protocol["cases"] if "file_sha256" not in item}
@@ -106,10 +108,10 @@ def _tolerances(results: Results) -> Iterator[Breach]:
         for name in ("check_before", "check_after"):
             if name in run and not run[name]["tolerance"] <= most:
                 what = f"{layout.SAMPLES}: the tolerance in {name} of {run['case']}, process {run['process']}"
-                yield what, run[name]["tolerance"], f"at most {most}"
+                yield Disagreement(what, run[name]["tolerance"], f"at most {most}")
 
 
-def _precision(results: Results) -> Iterator[Breach]:
+def _precision(results: Results) -> Iterator[Disagreement]:
     """What a process says of its precision follows from its samples."""
     for run in results.processes:
         series = results.samples.get((run["case"], run["process"]), ())
@@ -118,4 +120,4 @@ def _precision(results: Results) -> Iterator[Breach]:
             said = run["stop"]["half_width"]
             if not math.isclose(math.inf if said is None else said, width, rel_tol=1e-9):
                 what = f"{layout.SAMPLES}: half-width of {run['case']}, process {run['process']}"
-                yield what, said, width if math.isfinite(width) else None
+                yield Disagreement(what, said, width if math.isfinite(width) else None)

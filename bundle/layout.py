@@ -21,6 +21,8 @@ GUIDE = "VERIFY.md"
 NOT_A_GPU_RESULT = "not a GPU result"
 #: How a verdict names, among what was not checked, what only the sources that ran could tell.
 AT_ITS_WORD = "what only its own sources can tell"
+#: How it names the image built again.
+THE_IMAGE = "L1: the image"
 
 # A bundle comes from anyone: bounds before anything is read. A million samples take some 25 MB.
 MAX_FILES = 1000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from bundle.format import visible
 from schema import documents
@@ -16,6 +16,14 @@ QUESTIONS = {
     "L4": "Is it as fast here?",
 }
 MAX_SHOWN = 300
+
+
+class Disagreement(NamedTuple):
+    """One thing that does not hold: what, as it was seen, as it was expected."""
+
+    what: str
+    seen: Any
+    expected: Any
 
 
 class Ledger:

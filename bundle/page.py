@@ -134,7 +134,7 @@ def _statement(finding: dict[str, Any]) -> list[Html]:
 def _figures(story: Story) -> Html:
     if story.evidence.results is None:
         return _section("Benchmarks", tag("p", "There are no benchmarks in this bundle."))
-    odd = tell.remarks(story)
+    odd, caution = tell.remarks(story), rows.caution(story.figures)
     return _section(
         "Benchmarks",
         charts(story.figures),
@@ -146,6 +146,7 @@ def _figures(story: Story) -> Html:
             [_case(case) for case in story.figures],
             "figures",
         ),
+        tag("p", caution, class_="soft") if caution else None,
         join(tag("h3", "What is odd about some of them"), _terms(odd)) if odd else None,
         tag("h3", "How it was measured"),
         _terms(rows.method(story.evidence)),
@@ -154,12 +155,13 @@ def _figures(story: Story) -> Html:
 
 def _case(case: dict[str, Any]) -> Html:
     value, ends = headline(case["value"], case["low"], case["high"], case["unit"])
+    own = tell.OWN if case["own"] and case["value"] is not None else ""
     if case["value"] is None:
         value = tell.figure(case)  # which says why
     return tag(
         "tr",
         tag("td", tag("code", case["case"]), tag("div", plain(case["title"]), class_="soft")),
-        tag("td", tag("b", value), tag("div", ends, class_="soft") if ends else None),
+        tag("td", tag("b", value), *(tag("div", said, class_="soft") for said in (ends, own) if said)),
         tag("td", str(case["processes"]), data_label="processes", class_="short"),
         tag("td", f"{case['samples']:,}", data_label="samples", class_="short"),
         tag("td", tell.peak(case), data_label="of datasheet peak", class_="short"),
@@ -183,7 +185,7 @@ LEGEND = tag(
     tag("li", _mark(tag("line", x1=4, x2=18, y1=8, y2=8, class_="interval")), "its interval"),
     tag("li", _mark(tag("circle", cx=11, cy=8, r=3, class_="process")), "median of one process"),
     tag("li", _mark(tag("line", x1=11, x2=11, y1=1, y2=15, class_="peak")), "datasheet peak, where known"),
-    tag("li", _mark(tag("circle", cx=11, cy=8, r=5, class_="dot flagged")), "flagged: see its status"),
+    tag("li", _mark(tag("circle", cx=11, cy=8, r=5, class_="dot flagged")), "flagged, or no useful interval"),
     class_="legend",
 )
 

@@ -15,6 +15,7 @@ from schema.errors import KitError
 if TYPE_CHECKING:
     from pathlib import Path
 
+WANTED = "give the folder or the .tar of a bundle"
 #: A fifo must not block us, and what was a file a moment ago must not be a link now.
 FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -27,6 +28,8 @@ def read(path: Path) -> dict[str, bytes]:
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
+            if not os.path.lexists(path / layout.MANIFEST):
+                raise _no_bundle(path)  # before anything that a folder of another kind may hold is said to be wrong
             files = _folder(path)
         elif stat.S_ISREG(mode):
             with path.open("rb") as stream:
@@ -35,12 +38,14 @@ def read(path: Path) -> dict[str, bytes]:
             raise KitError(f"{path} is neither a folder nor an archive")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise KitError(f"cannot read {path}: {reason}", "give the folder or the .tar of a bundle") from error
+        raise KitError(f"cannot read {path}: {reason}", WANTED) from error
     if layout.MANIFEST not in files:
-        raise KitError(
-            f"{path} is not a bundle: it has no {layout.MANIFEST}", "give the folder or the .tar of a bundle"
-        )
+        raise _no_bundle(path)
     return files
+
+
+def _no_bundle(path: Path) -> KitError:
+    return KitError(f"{path} is not a bundle: it has no {layout.MANIFEST}", WANTED)
 
 
 def _archive(stream: BinaryIO, path: Path) -> dict[str, bytes]:
@@ -48,7 +53,7 @@ def _archive(stream: BinaryIO, path: Path) -> dict[str, bytes]:
     if head.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"PK")):
         raise KitError(f"{path} is compressed", "give the .tar as the kit wrote it")
     if head[257:262] != b"ustar":
-        raise KitError(f"{path} is neither a folder nor a .tar archive", "give the folder or the .tar of a bundle")
+        raise KitError(f"{path} is neither a folder nor a .tar archive", WANTED)
     stream.seek(0)
     return dict(archive.read(stream, Room().take))
 

@@ -113,4 +113,6 @@ def _benchmarks(story: Story) -> list[str]:
         return ["There are no benchmarks in this bundle."]
     odd = tell.remarks(story)
     remarks = ["", "What is odd about some of them:", "", *terms(odd)] if odd else []
+    caution = rows.caution(story.figures)
+    remarks += ["", markdown(caution)] if caution else []
     return [*figures(story), *remarks, "", "How it was measured:", "", *terms(rows.method(story.evidence))]

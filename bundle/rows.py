@@ -13,6 +13,13 @@ if TYPE_CHECKING:
 
 Rows = list[tuple[str, str]]
 SMOKE = "short and few processes, as in the suite smoke: for trying out, not for comparing"
+#: What a status beside a figure means for whoever reads it.
+CAUTIONS = {
+    "throttled": "throttled: the device slowed itself down",
+    "drift": "drift: the times changed while they were taken",
+    "not_steady": "not_steady: the warm-up ended before the times had settled",
+    "not_converged": "not_converged: sampling ended before the median was known as closely as wanted",
+}
 
 
 def devices(start: dict[str, Any]) -> str:
@@ -136,6 +143,18 @@ def method(evidence: Evidence) -> Rows:
         ("Protocol digest", canon.digest(protocol)),
         *([("Note", SMOKE)] if timing(protocol) == "smoke" else []),
     ]
+
+
+def caution(cases: list[dict[str, Any]]) -> str:
+    """Return in one sentence what is the matter with figures that are not `ok`, and what to do; empty without any."""
+    there = {case["status"] for case in cases if case["value"] is not None}
+    found = [words for status, words in CAUTIONS.items() if status in there]
+    return (
+        f"{'; '.join(found)}. Such figures are for a look: to compare or publish, measure with --suite publish on a "
+        "machine that does nothing else"
+        if found
+        else ""
+    )
 
 
 def timing(protocol: dict[str, Any]) -> str | None:

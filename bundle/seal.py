@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import shutil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bundle import archive, identity, layout, redaction, streams
+from bundle import agreement, identity, layout, redaction, streams, writing
 from bundle import story as tell
 from bundle.evidence import Evidence, Report, Results, attempt, parse
+from bundle.format import plain
 from bundle.verify import judge
 from bundle.views import summary, views
 from schema import VERSION, canon
@@ -21,7 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-FOLDER, ARCHIVE = "bundle", "bundle.tar"
+GIVE_CASE = "./kit bundle --case FILE"
+OTHER_RUN = "one of these files belongs to another run: give those of one run"
+MEASURE_AGAIN = "take the records as the run wrote them, or validate and measure again"
 
 
 def seal(
@@ -35,24 +36,28 @@ def seal(
     created_at: str = "",
     names: Mapping[bytes, str] | None = None,
 ) -> dict[str, str]:
-    """Write `out/bundle/` and `out/bundle.tar`; return {path, tar, bundle_hash, content_hash}.
+    """Write `out/bundle/` and `out/bundle.tar`; return {path, tar, bundle_hash, content_hash, title, summary}.
+
+    The results may also be packed, as they lie in a bundle: what a bundle holds is sealed again so.
 
     Raises KitError, and writes nothing, unless all of it names the same image, lock (L) and sources (K), holds nothing
     that names a machine or a person (`names`; by default this machine's own), and verifies.
     """
     files = gather(report_path, results_path, image=image, lock=lock, case=case)
-    refuse_to_overwrite(out / FOLDER)
+    writing.refuse_to_overwrite(out / writing.FOLDER)
     try:
-        manifest, files = assemble(files, created_at=created_at or now(), names=names)
+        manifest, files, summary = assemble(files, created_at=created_at or now(), names=names)
     except KitError as error:  # the user knows these records by the names of their files
         message = error.message.replace(layout.REPORT, str(report_path)).replace(layout.SAMPLES, str(results_path))
         raise KitError(message, error.hint or "take the file whole, as the run wrote it, or run it again") from error
-    path = write(files, out)
+    path = writing.write(files, out)
     return {
         "path": str(path),
-        "tar": str(path.with_name(ARCHIVE)),
+        "tar": str(path.with_name(writing.ARCHIVE)),
         "bundle_hash": manifest["bundle_hash"],
         "content_hash": manifest["content_hash"],
+        "title": manifest["title"],
+        "summary": summary,
     }
 
 
@@ -69,7 +74,8 @@ def gather(
     if report_path:
         files[layout.REPORT] = _read(report_path)
     if results_path:
-        files[layout.SAMPLES] = _read(results_path)
+        data = _read(results_path)
+        files[layout.SAMPLES] = b"".join(streams.unpack(data)) if results_path.suffix == ".gz" else data
     if image:
         files[layout.IMAGE] = canon.dumps(image)
     if lock:
@@ -80,15 +86,22 @@ def gather(
     return files
 
 
-def assemble(
-    raw: dict[str, bytes], *, created_at: str, names: Mapping[bytes, str] | None = None
-) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Return the manifest and every file of the bundle made from this evidence; KitError when it cannot be sealed."""
+class Assembled(NamedTuple):
+    """A bundle to be written: its manifest, every file, and one line on what is in it."""
+
+    manifest: dict[str, Any]
+    files: dict[str, bytes]
+    summary: str
+
+
+def assemble(raw: dict[str, bytes], *, created_at: str, names: Mapping[bytes, str] | None = None) -> Assembled:
+    """Return the bundle made from this evidence; KitError when it cannot be sealed."""
     files = dict(raw)
     redaction.refuse(files, dict(redaction.names() if names is None else names), raw.get(layout.LOCK, b""))
     if layout.SAMPLES in files:
         files[layout.SAMPLES] = streams.pack(files[layout.SAMPLES])
     evidence = understood(files)
+    own_case(evidence)
     one_origin(evidence)
     if evidence.results:
         files[layout.PROTOCOL] = canon.dumps(evidence.results.protocol)
@@ -99,8 +112,8 @@ def assemble(
     verdict = judge(files)
     if verdict["verdict"] != "CONFIRMED":
         wrong = verdict["contradicted"][0]
-        raise KitError(f"this would not verify: {wrong['what']}: {wrong['seen']}", f"expected: {wrong['expected']}")
-    return manifest, files
+        raise KitError(f"this would not verify: {_said(**wrong)}", MEASURE_AGAIN)
+    return Assembled(manifest, files, tell.summary_line(tell.Story(evidence, figures, manifest["content_hash"])))
 
 
 def understood(files: Mapping[str, bytes]) -> Evidence:
@@ -114,14 +127,27 @@ def understood(files: Mapping[str, bytes]) -> Evidence:
     return Evidence(found.get(layout.LOCK), found.get(layout.IMAGE), report, results, cases)
 
 
-def one_origin(evidence: Evidence) -> None:
-    """Raise KitError unless report, results, image and lock belong together."""
-    from bundle.agreement import disagreements
+def own_case(evidence: Evidence) -> None:
+    """Raise KitError unless the user's case file is given exactly where it was measured."""
+    measured = agreement.own_files(evidence)
+    given = {hashlib.sha256(data).hexdigest(): path.rpartition("/")[2] for path, data in evidence.cases.items()}
+    if given and not measured:
+        raise KitError("nothing here was measured with a case of your own", "seal it without --case")
+    if wrong := [name for digest, name in given.items() if digest not in measured]:
+        raise KitError(f"{wrong[0]} is not the file that was measured", f"{GIVE_CASE}, as it was when it ran")
+    if measured - given.keys():
+        raise KitError("the results are of your own case, and its file is not given", GIVE_CASE)
 
-    found = disagreements(evidence)
-    if found:
-        what, seen, expected = found[0]
-        raise KitError(f"{what}: {seen}, not {expected}", "these do not belong together: validate and measure again")
+
+def one_origin(evidence: Evidence) -> None:
+    """Raise KitError unless report, results, image and lock belong together, and agree with themselves."""
+    for look, hint in ((agreement.strangers, OTHER_RUN), (agreement.disagreements, MEASURE_AGAIN)):
+        if found := look(evidence):
+            raise KitError(_said(*found[0]), hint)
+
+
+def _said(what: str, seen: Any, expected: Any) -> str:
+    return f"{what}: {plain(seen)}, expected {plain(expected)}"
 
 
 def describe(
@@ -149,76 +175,6 @@ def describe(
         "content_hash": identity.content_hash(evidence),
     }
     return {**manifest, "bundle_hash": identity.bundle_hash(manifest)}
-
-
-def refuse_to_overwrite(folder: Path) -> None:
-    """Raise KitError where the bundle's place is taken by what is not a bundle: that is somebody's, and is not lost."""
-    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise KitError(f"{folder} is not a folder", "move it away, or choose another place with --out")
-    ours = (layout.MANIFEST, layout.REPORT, layout.SAMPLES)  # a damaged bundle is ours, too
-    if folder.is_dir() and any(folder.iterdir()) and not any((folder / path).is_file() for path in ours):
-        raise KitError(f"{folder} holds files and is no bundle", "move it away, or choose another place with --out")
-
-
-def write(files: Mapping[str, bytes], out: Path) -> Path:
-    """Write folder and archive so that whoever looks sees the old bundle or the new one, whole; return the folder.
-
-    A folder cannot be replaced in one step: the old one is set aside first, and put back by the next call if we die
-    between the two renames.
-    """
-    new, old, folder = out / ".bundle.new", out / ".bundle.old", out / FOLDER
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        if old.exists() and not folder.exists():
-            old.rename(folder)
-        for rest in (new, old):
-            shutil.rmtree(rest, ignore_errors=True)
-        _write_folder(files, new)
-        _write_archive(files, out / ARCHIVE)
-        if folder.exists():
-            folder.rename(old)
-        new.rename(folder)
-        _sync(out)
-        shutil.rmtree(old, ignore_errors=True)
-    except OSError as error:
-        shutil.rmtree(new, ignore_errors=True)
-        raise KitError(
-            f"cannot write the bundle into {out}: {error.strerror}", "free space or choose another folder"
-        ) from error
-    return folder
-
-
-def _write_folder(files: Mapping[str, bytes], folder: Path) -> None:
-    for path, data in files.items():
-        target = folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("xb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-    for place in {target.parent for target in folder.rglob("*")}:
-        _sync(place)
-
-
-def _write_archive(files: Mapping[str, bytes], path: Path) -> None:
-    part = path.with_name(f".{path.name}.part")
-    try:
-        with part.open("wb") as stream:
-            archive.write(dict(files), stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        part.replace(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _read(path: Path) -> bytes:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from bundle.evidence import Evidence
 
 SHOWN = 2  # figures among the claims
+#: Stands with each figure of a user's own case.
+OWN = "the user's own case, its work as its author counts it"
 STATUSES = ("fail", "error", "warn", "skip", "pass")
 
 
@@ -28,9 +30,10 @@ class Story:
 
     @property
     def figures(self) -> list[dict[str, Any]]:
-        """The cases of the summary, in its order."""
-        cases: list[dict[str, Any]] = self.summary["cases"] if self.summary else []
-        return cases
+        """The cases of the summary, in its order, each with `own`: whether it is of the user's own file."""
+        results = self.evidence.results
+        own = {case["case"] for case in results.protocol["cases"] if "file_sha256" in case} if results else set()
+        return [case | {"own": case["case"] in own} for case in self.summary["cases"]] if self.summary else []
 
     @property
     def findings(self) -> list[dict[str, Any]]:
@@ -67,7 +70,7 @@ def notice(evidence: Evidence, figures: dict[str, Any] | None) -> str | None:
     if evidence.results is None:
         said.append("without benchmarks")
     if evidence.results and any("file_sha256" in case for case in evidence.results.protocol["cases"]):
-        said.append("measured with the user's own case, sealed in case/")
+        said.append("measured with the user's own case, sealed in case/: how much work it does is its author's word")
     return "; ".join(said) or None
 
 
@@ -92,16 +95,26 @@ def claims(story: Story) -> list[str]:
         lines.append(f"suite {plain(results.protocol['suite'])}, {processes} a case: {benchmark_line(story)}")
     measured = [case for case in story.figures if case["value"] is not None]
     lines += [f"{plain(case['case'])}: {figure(case)}, {case['status']}" for case in measured[:SHOWN]]
-    if len(measured) > SHOWN:
-        lines[-1] += f"; and {count(len(measured) - SHOWN, 'figure')} more"
+    if rest := measured[SHOWN:]:
+        own = sum(case["own"] for case in rest)
+        lines[-1] += f"; and {count(len(rest), 'figure')} more" + (f", {own} of the user's own case" if own else "")
     return lines
 
 
+def summary_line(story: Story) -> str:
+    """Return in one line what was sealed: suite and figures, findings; what there is not is said."""
+    results = story.evidence.results
+    measured = f"suite {plain(results.protocol['suite'])}: {benchmark_line(story)}" if results else "without benchmarks"
+    found = f"validation: {validation_line(story)}" if story.evidence.report else "without validation"
+    return f"{measured}; {found}"
+
+
 def figure(case: dict[str, Any]) -> str:
-    """Return the headline of a case in words, or why it has none."""
+    """Return the headline of a case (of `Story.figures`) in words, and whose it is; or why it has none."""
     if case["value"] is None:
         return f"no figure: {plain(case['status'])}"
-    return interval(case["value"], case["low"], case["high"], case["unit"])
+    said = interval(case["value"], case["low"], case["high"], case["unit"])
+    return f"{said}; {OWN}" if case["own"] else said
 
 
 def peak(case: dict[str, Any]) -> str:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.clocks import IN_FLIGHT
 from benchmarks.statistics import median
 from bundle import layout
+from bundle.ledger import Disagreement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bundle.conduct import Breach
     from bundle.evidence import Evidence, Report, Results
 
 FIRST_YEAR = 2020  # a clock that says less was never set
@@ -53,7 +53,7 @@ def moment(text: str) -> datetime | None:
     return found if found.year >= FIRST_YEAR else None
 
 
-def breaches(evidence: Evidence) -> Iterator[Breach]:
+def disagreements(evidence: Evidence) -> Iterator[Disagreement]:
     """Yield the times that cannot have been."""
     if evidence.report:
         yield from _report(evidence.report)
@@ -65,16 +65,16 @@ def breaches(evidence: Evidence) -> Iterator[Breach]:
             series, times = evidence.results.samples.get(key, ()), evidence.results.times.get(key, ())
             what = f"{layout.SAMPLES}: {{}} of {key[0]}, process {key[1]}"
             for name, seen, expected in _process(run, series, times, evidence.results.protocol):
-                yield what.format(name), seen, expected
+                yield Disagreement(what.format(name), seen, expected)
 
 
-def _dates(path: str, stream: Report | Results) -> Iterator[Breach]:
+def _dates(path: str, stream: Report | Results) -> Iterator[Disagreement]:
     start, end = stream.start["started_at"], stream.end["finished_at"]
     for name, text in (("started_at", start), ("finished_at", end)):
         if moment(text) is None:
-            yield f"{path}: {name}", text, f"a date from {FIRST_YEAR} on"
+            yield Disagreement(f"{path}: {name}", text, f"a date from {FIRST_YEAR} on")
     if _lasted(stream) < 0:
-        yield f"{path}: finished_at", end, f"not before {start}, when it began"
+        yield Disagreement(f"{path}: finished_at", end, f"not before {start}, when it began")
 
 
 def _lasted(stream: Report | Results) -> float:
@@ -83,14 +83,16 @@ def _lasted(stream: Report | Results) -> float:
     return (end - start).total_seconds() if start and end else 0.0
 
 
-def _report(report: Report) -> Iterator[Breach]:
+def _report(report: Report) -> Iterator[Disagreement]:
     yield from _dates(layout.REPORT, report)
     took, lasted = sum(record["seconds"] for record in report.facts), _lasted(report)
     if not took <= lasted + DATES_S:
-        yield f"{layout.REPORT}: seconds of all checks", took, f"at most the {lasted:.0f} that the validation lasted"
+        yield Disagreement(
+            f"{layout.REPORT}: seconds of all checks", took, f"at most the {lasted:.0f} that the validation lasted"
+        )
 
 
-def _in_turn(results: Results) -> Iterator[Breach]:
+def _in_turn(results: Results) -> Iterator[Disagreement]:
     """Each process begins when the one before has ended, and the last ends before the run does."""
     before, name = 0.0, "the start of the run"
     for run in sorted(results.processes, key=lambda run: float(run["order"])):
@@ -100,11 +102,13 @@ def _in_turn(results: Results) -> Iterator[Breach]:
             continue
         began = _sampling_began(run, times) - _before_sampling(run)
         if not began >= before - READING_S:
-            yield f"{layout.SAMPLES}: the beginning of {key[0]}, process {key[1]}", began, f"after {name}, at {before}"
+            yield Disagreement(
+                f"{layout.SAMPLES}: the beginning of {key[0]}, process {key[1]}", began, f"after {name}, at {before}"
+            )
         before, name = times[-1], f"the end of {key[0]}, process {key[1]}"
     for reading, after in pairwise([{"at_s": 0.0}, *results.telemetry]):
         if not after["at_s"] >= reading["at_s"]:
-            yield (
+            yield Disagreement(
                 f"{layout.SAMPLES}: a sensor reading's time",
                 after["at_s"],
                 f"after the one before, {reading['at_s']}",
@@ -113,7 +117,7 @@ def _in_turn(results: Results) -> Iterator[Breach]:
     last = max([before, *(reading["at_s"] for reading in results.telemetry)])
     lasted = _lasted(results)
     if not last <= lasted + DATES_S:
-        yield f"{layout.SAMPLES}: the last time", last, f"within the {lasted:.0f} s that the run lasted"
+        yield Disagreement(f"{layout.SAMPLES}: the last time", last, f"within the {lasted:.0f} s that the run lasted")
 
 
 def _sampling_began(run: dict[str, Any], times: Sequence[float]) -> float:
@@ -127,15 +131,15 @@ def _before_sampling(run: dict[str, Any]) -> float:
 
 def _process(
     run: dict[str, Any], series: Sequence[float], times: Sequence[float], protocol: dict[str, Any]
-) -> Iterator[Breach]:
+) -> Iterator[Disagreement]:
     """Yield what cannot be in one process: its name, what was seen, what was expected."""
     for index, seconds in enumerate(series):
         if not SHORTEST_S <= seconds <= LONGEST_S:
-            yield f"the seconds of sample {index}", seconds, f"between {SHORTEST_S} and {LONGEST_S}"
+            yield Disagreement(f"the seconds of sample {index}", seconds, f"between {SHORTEST_S} and {LONGEST_S}")
             return
     for index, (before, after) in enumerate(pairwise(times), 1):
         if not after > before:
-            yield f"the time of sample {index}", after, f"after the sample before it, {before}"
+            yield Disagreement(f"the time of sample {index}", after, f"after the sample before it, {before}")
             return
     if "warm_up" in run:
         yield from _warm_up(run["warm_up"], protocol)
@@ -145,55 +149,61 @@ def _process(
     took, began = [run["inner"] * seconds for seconds in series], _sampling_began(run, times)
     longest, ran = max(took), times[-1] - began + run["warm_up"]["seconds"]
     if not longest <= ran * (1 + DEVICE) + DEVICE_S:
-        yield "the inner steps of its longest sample", longest, f"at most the {ran} s since the warm-up began"
+        yield Disagreement(
+            "the inner steps of its longest sample", longest, f"at most the {ran} s since the warm-up began"
+        )
     yield from (_by_host if run["clock"] == "host" else _by_device)(took, [began, *times])
     yield from _speed(run, median(series), took, times)
 
 
-def _warm_up(warm_up: dict[str, Any], protocol: dict[str, Any]) -> Iterator[Breach]:
+def _warm_up(warm_up: dict[str, Any], protocol: dict[str, Any]) -> Iterator[Disagreement]:
     most = protocol.get("warm_up_max_s", 30.0)
     least = min(protocol["warm_up_s"], most) if warm_up["steady"] else most
     if not warm_up["seconds"] >= least:
-        yield "the seconds of the warm-up", warm_up["seconds"], f"at least the protocol's {least}"
+        yield Disagreement("the seconds of the warm-up", warm_up["seconds"], f"at least the protocol's {least}")
 
 
-def _stop(run: dict[str, Any], times: Sequence[float], protocol: dict[str, Any]) -> Iterator[Breach]:
+def _stop(run: dict[str, Any], times: Sequence[float], protocol: dict[str, Any]) -> Iterator[Disagreement]:
     """Sampling lasts as long as its rule wants, where its facts say, and no longer than a process may live."""
     stop, facts = run["stop"], run.get("facts", {})
     least = {"precision": protocol["sampling_s"], "time": protocol["sampling_max_s"]}.get(stop["rule"], 0.0)
     if not stop["seconds"] >= least:
-        yield f"the sampling stopped by {stop['rule']}", stop["seconds"], f"at least the protocol's {least} s"
+        yield Disagreement(
+            f"the sampling stopped by {stop['rule']}", stop["seconds"], f"at least the protocol's {least} s"
+        )
     said, wanted = facts.get("sampling_s"), [times[-1] - stop["seconds"], times[-1]]
     if said is not None and not (
         isinstance(said, list)
         and len(said) == len(wanted)
         and all(abs(one - other) <= READING_S for one, other in zip(said, wanted, strict=True))
     ):
-        yield "the time of the sampling", said, f"{wanted}, by its samples and `stop`"
+        yield Disagreement("the time of the sampling", said, f"{wanted}, by its samples and `stop`")
     lived = _before_sampling(run) + stop["seconds"]
     if not lived <= protocol["deadline_s"] + KILLED_S:
-        yield "the life", lived, f"at most the protocol's deadline of {protocol['deadline_s']} s"
+        yield Disagreement("the life", lived, f"at most the protocol's deadline of {protocol['deadline_s']} s")
 
 
-def _by_host(took: list[float], times: list[float]) -> Iterator[Breach]:
+def _by_host(took: list[float], times: list[float]) -> Iterator[Disagreement]:
     """Each sample is over before the next begins; `times` begins with that of the sampling."""
     for index, (seconds, (before, after)) in enumerate(zip(took, pairwise(times), strict=True)):
         if not seconds <= after - before + READING_S:
-            yield f"the inner steps of sample {index}", seconds, f"at most the {after - before} s that it had"
+            yield Disagreement(
+                f"the inner steps of sample {index}", seconds, f"at most the {after - before} s that it had"
+            )
             return
 
 
-def _by_device(took: list[float], times: list[float]) -> Iterator[Breach]:
+def _by_device(took: list[float], times: list[float]) -> Iterator[Disagreement]:
     """All that was queued after the first sample was seen to end lies between its end and the last one's.
 
     The host sees an end late or at once, so two neighbours tell nothing.
     """
     seconds, had = sum(took[IN_FLIGHT:]), times[-1] - times[1]
     if not seconds <= had * (1 + DEVICE) + DEVICE_S:
-        yield "the inner steps of its samples", seconds, f"at most the {had} s that they had"
+        yield Disagreement("the inner steps of its samples", seconds, f"at most the {had} s that they had")
 
 
-def _speed(run: dict[str, Any], step_s: float, took: list[float], times: Sequence[float]) -> Iterator[Breach]:
+def _speed(run: dict[str, Any], step_s: float, took: list[float], times: Sequence[float]) -> Iterator[Disagreement]:
     """The speed of the samples fills the time between them, and the warm-up, about as it should."""
     facts = run.get("facts", {})
     delayed = "exposed_samples" in facts or "delay" in str(facts.get("timing", ""))
@@ -201,13 +211,13 @@ def _speed(run: dict[str, Any], step_s: float, took: list[float], times: Sequenc
     if len(took) >= FEW:
         inner, apart = median(took), median([after - before for before, after in pairwise(times)])
         if not inner >= busy * apart:
-            yield "the inner steps of a sample", inner, f"about the {apart} s from one to the next"
+            yield Disagreement("the inner steps of a sample", inner, f"about the {apart} s from one to the next")
     warm_up, factor = run["warm_up"], WARM_UP_DELAYED if delayed else WARM_UP
     if not run["inner"] <= warm_up["steps"]:
-        yield "the steps of the warm-up", warm_up["steps"], f"at least one sample of {run['inner']}"
+        yield Disagreement("the steps of the warm-up", warm_up["steps"], f"at least one sample of {run['inner']}")
         return
     seconds, filled = warm_up["seconds"], warm_up["steps"] * step_s
     # few samples may all fall into one stall of the machine
     if not seconds / factor <= filled or (len(took) >= FEW and not filled <= seconds * factor):
         seen = f"{warm_up['steps']} steps in {warm_up['seconds']} s"
-        yield "the speed of the warm-up", seen, f"about that of its samples, {step_s} s a step"
+        yield Disagreement("the speed of the warm-up", seen, f"about that of its samples, {step_s} s a step")

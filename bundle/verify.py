@@ -23,13 +23,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bundle import again, identity, image, judging, kin, layout, reading, timing
+from bundle import again, identity, image, judging, kin, layout, reading, rows, timing
 from bundle import story as tell
-from bundle.agreement import Disagreement, disagreements
-from bundle.conduct import CLAIMS
+from bundle.agreement import disagreements
 from bundle.evidence import Evidence, attempt, parse
 from bundle.format import count
-from bundle.ledger import Ledger
+from bundle.ledger import Disagreement, Ledger
+from bundle.protocol_rules import CLAIMS
 from schema import canon, documents
 from schema.errors import KitError
 
@@ -87,8 +87,7 @@ def judge(
         ledger.contradict("the evidence", "none that can be used", "a report or results")
     levels["L0"] = "CONTRADICTED" if ledger.contradicted else "CONFIRMED"
     levels["L1"] = image.built_again(evidence, rebuild, ledger)
-    for level, what in (("L2", "validation"), ("L3", "numerics"), ("L4", "performance")):
-        ledger.skip(f"{level}: {what} here", "needs a run on this machine")
+    ledger.skip("L2 to L4: findings, errors and speed on this machine", "they need a run on it")
     return ledger.verdict(levels, bundle_hash=manifest["bundle_hash"], gpu_result=manifest["gpu_result"])
 
 
@@ -156,21 +155,21 @@ def _evidence(sealed: again.Sealed, ledger: Ledger) -> Evidence | None:
     if wrong:
         return None
     told = sum(path in layout.EVIDENCE for path in paths)
-    ledger.confirmed.append(f"{count(told, 'document')} each follow their schema, each stream is complete")
+    ledger.confirmed.append(f"the evidence follows its schemas: {count(told, 'document')}, each stream complete")
     return evidence
 
 
 def _disagreements(evidence: Evidence, protocol: Any) -> Iterator[Disagreement]:
     """Yield what keeps the evidence from being used as a whole."""
     if evidence.report is None and evidence.results is None:
-        yield "the evidence", "neither a report nor results", "at least one of them"
+        yield Disagreement("the evidence", "neither a report nor results", "at least one of them")
         return
     if protocol != (evidence.results.protocol if evidence.results else None):
-        yield layout.PROTOCOL, "another protocol", "the protocol of the run, and none without a run"
+        yield Disagreement(layout.PROTOCOL, "another protocol", "the protocol of the run, and none without a run")
     try:
         identity.content_hash(evidence)
     except KitError as error:  # a number beyond all bounds: a schema lets it pass
-        yield "the evidence", error, "what canonical JSON can say"
+        yield Disagreement("the evidence", error, "what canonical JSON can say")
         return
     yield from disagreements(evidence)
 
@@ -212,11 +211,8 @@ def _derived(sealed: again.Sealed, evidence: Evidence, figures: dict[str, Any] |
         ledger.skip(layout.AT_ITS_WORD, f"{kin.AT_ITS_WORD}; K {manifest['chain']['cargo_sha256']}")
     if over := tell.above_peak(figures):
         ledger.notes.append(f"above the datasheet's peak, so doubtful: {', '.join(over)}")
-    for key, seen in (("title", tell.title(evidence)), ("notice", tell.notice(evidence, figures))):
-        if sealed.ours:
-            ledger.equal(f"{layout.MANIFEST}: {key}", manifest[key], seen)
-        elif manifest[key] != seen:
-            ledger.skip(f"{layout.MANIFEST}: {key}", f"other sources of the kit wrote it; these would write: {seen}")
+    if figures and (caution := rows.caution(figures["cases"])):
+        ledger.notes.append(caution)
 
 
 def _dated(created_at: str, evidence: Evidence, ledger: Ledger) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: Columns of the table for a spreadsheet, base units.
 COLUMNS = (
     "case", "title", "group", "dtype", "unit", "direction", "status", "value", "low", "high", "seconds", "processes",
-    "samples", "within", "between", "p5_s", "p95_s", "peak", "of_peak", "power_w",
+    "samples", "within", "between", "p5_s", "p95_s", "peak", "of_peak", "power_w", "own",
 )  # fmt: skip
 
 FORMULA = frozenset("=+-@")
@@ -55,7 +55,7 @@ def views(evidence: Evidence, figures: dict[str, Any] | None) -> dict[str, bytes
         files["validate/junit.xml"] = junit.junit(asdict(evidence.report)).encode()
     if figures:
         files[layout.SUMMARY] = canon.dumps(figures)
-        files["benchmarks/summary.csv"] = spreadsheet(figures)
+        files["benchmarks/summary.csv"] = spreadsheet(story)
     return files
 
 
@@ -66,12 +66,12 @@ def hardware(evidence: Evidence) -> dict[str, Any]:
     return {key: start[key] for key in keys}
 
 
-def spreadsheet(figures: dict[str, Any]) -> bytes:
-    """Return the summary as CSV; an unknown value is an empty cell."""
+def spreadsheet(story: Story) -> bytes:
+    """Return the figures as CSV; an unknown value is an empty cell, `own` marks the user's own case."""
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for case in figures["cases"]:
+    for case in story.figures:
         writer.writerow([_cell(case[column]) for column in COLUMNS])
     return out.getvalue().encode()
 

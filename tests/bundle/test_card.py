@@ -114,6 +114,7 @@ def test_a_publishable_bundle_is_put_on_a_card_once(tmp_path):
     second = card.put(bundle, readme)
 
     assert (first["changed"], second["changed"]) == (True, False)
+    assert (first["created"], second["created"]) == (False, False)
     assert readme.read_bytes() == text
     assert text.startswith(b"# Model\r\n\r\n<!-- repro-bundle:begin sha256=" + first["bundle_hash"].encode())
     assert b"\n" not in text.replace(b"\r\n", b"")
@@ -125,7 +126,7 @@ def test_an_archive_serves_as_well_and_a_card_is_made_where_there_is_none(tmp_pa
     with (tmp_path / "bundle.tar").open("wb") as stream:
         archive.write(fakes.bundle(processes=10), stream)
 
-    card.put(tmp_path / "bundle.tar", tmp_path / "README.md")
+    assert card.put(tmp_path / "bundle.tar", tmp_path / "README.md")["created"]
 
     assert b"AMD Instinct MI300X" in (tmp_path / "README.md").read_bytes()
 
@@ -144,6 +145,15 @@ def test_weak_figures_are_refused_unless_it_is_said(tmp_path, made, said, words)
     assert not readme.exists()
 
     assert card.put(bundle, readme, **said)["changed"]
+
+
+def test_all_that_speaks_against_figures_is_said_at_once(tmp_path):
+    bundle = folder(tmp_path, gpu=False, processes=3)
+
+    with pytest.raises(KitError, match=r"not a GPU result.*3 processes") as refused:
+        card.put(bundle, tmp_path / "README.md")
+
+    assert refused.value.hint.endswith("--allow-cpu --allow-quick")
 
 
 def test_a_bundle_without_benchmarks_has_nothing_for_a_card(tmp_path):

@@ -1,6 +1,6 @@
 import pytest
 
-from bundle import console
+from bundle import console, layout
 
 
 def shown(**finding):
@@ -63,8 +63,61 @@ def test_a_verdict_ends_with_the_answer():
     ]
 
 
-def test_a_cpu_bundles_verdict_begins_with_what_it_is_not():
-    assert console.verdict_lines(verdict(gpu_result=False)).startswith("**not a GPU result**\n")
+NO_GPU = "not a GPU result"
+FIGURE = {
+    "status": "ok", "case": "a", "value": 1.0, "low": 0.9, "high": 1.1, "unit": "s", "of_peak": None, "reasons": [],
+    "processes": 3,
+}  # fmt: skip
+SUMMARY = {"device": "Xeon", "cases": [FIGURE]}
+ANSWER = {"image_id": "a", "manifest_digest": "b", "findings": [], "bundle": "c", "verdict": {"verdict": "CONFIRMED"}}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param(lambda gpu: console.verdict_lines(verdict(gpu_result=gpu)), id="a verdict"),
+        pytest.param(lambda gpu: console.table(SUMMARY | {"gpu_result": gpu}), id="figures"),
+        pytest.param(lambda gpu: console.counted([{"status": "pass"}], gpu_result=gpu), id="findings"),
+        pytest.param(lambda gpu: console.ending(ANSWER | {"summary": SUMMARY | {"gpu_result": gpu}}), id="reproduce"),
+    ],
+)
+def test_what_a_cpu_did_begins_with_what_it_is_not_once_and_as_plain_text(said):
+    first, *rest = said(gpu=False).splitlines()
+
+    assert first.startswith(NO_GPU)
+    assert NO_GPU not in "".join(rest)
+    assert "*" not in said(gpu=False)
+    assert NO_GPU not in said(gpu=True)
+
+
+@pytest.mark.parametrize("status", ["throttled", "drift", "not_steady", "not_converged"])
+def test_what_a_flag_means_is_said_once_under_the_figures_that_have_it(status):
+    flagged = {"gpu_result": True, "cases": [FIGURE | {"status": status}, FIGURE | {"status": status}]}
+
+    *_, last = console.table(flagged).splitlines()
+
+    assert console.table(flagged).count(f"{status}: ") == 1
+    assert last.startswith(f"{status}: ")
+    assert "--suite publish" in last
+    assert "--suite" not in console.table(SUMMARY | {"gpu_result": True})
+
+
+@pytest.mark.parametrize(
+    ("changed", "rebuild", "last"),
+    [
+        pytest.param({}, False, "CONFIRMED at L0", id="not asked for"),
+        pytest.param(
+            {}, True, "CONFIRMED at L0; the image was not built again: no engine", id="asked for, and not to be had"
+        ),
+        pytest.param({"not_checked": []}, True, "CONFIRMED at L0", id="asked for, and done"),
+        pytest.param({"verdict": "CONTRADICTED"}, True, "CONTRADICTED at L0", id="contradicted"),
+    ],
+)
+def test_the_last_line_says_why_an_image_was_not_built_again(changed, rebuild, last):
+    held = {"verdict": "CONFIRMED", "contradicted": [], "levels": [{"level": "L0", "verdict": "CONFIRMED"}]}
+    held["not_checked"] = [{"what": layout.THE_IMAGE, "reason": "no engine"}]
+
+    assert console.verdict_lines(verdict(**held | changed), rebuild=rebuild).splitlines()[-1] == last
 
 
 def test_an_image_that_is_not_the_committed_one_is_told():
@@ -125,7 +178,8 @@ NASTY = "\x1b[2J\x07evil\u202e\nline"
         ),
         pytest.param(
             console.table(
-                {"cases": [{"status": NASTY, "case": NASTY, "value": None, "low": None, "high": None, "unit": NASTY,
+                {"gpu_result": True,
+                 "cases": [{"status": NASTY, "case": NASTY, "value": None, "low": None, "high": None, "unit": NASTY,
                             "of_peak": None, "reasons": [NASTY], "processes": 0}]}
             ),
             id="figures",

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from bundle import chart, seal
+from bundle.story import Story
 from bundle.views import summary
 from tests.bundle import fakes_bundle as fakes
 
@@ -123,7 +124,7 @@ def test_a_page_without_validation_or_benchmarks_says_so():
 
 def cases(**changes):
     run = seal.understood(fakes.evidence() | {"benchmarks/samples.jsonl.gz": packed()})
-    return [case | changes for case in summary(run)["cases"]]
+    return [case | changes for case in Story(run, summary(run), "").figures]
 
 
 def packed():
@@ -149,6 +150,12 @@ def test_odd_figures_are_drawn_inside_the_picture(changes):
     places = [float(place) for place in re.findall(r'(?:x1|x2|cx)="([0-9.-]+)%"', drawn)]
     assert places
     assert all(0 <= place <= 100 for place in places)
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_each_picture_marks_a_users_own_case(own):
+    for drawn in (chart.charts(cases(own=own)), chart.precision(cases(own=own))):
+        assert ("own: " in drawn) is own
 
 
 def test_cases_without_a_figure_are_left_to_the_table():

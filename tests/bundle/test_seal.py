@@ -1,13 +1,14 @@
 """What is sealed, what is refused, and that nothing half-written is ever found."""
 
 import errno
+import hashlib
 import json
 import os
 import tarfile
 
 import pytest
 
-from bundle import layout, redaction, seal, streams
+from bundle import archive, layout, redaction, seal, streams
 from bundle.verify import verify
 from schema import canon
 from schema.errors import KitError
@@ -126,9 +127,11 @@ def start_of(records_, **changes):
     ],
 )
 def test_what_does_not_belong_together_is_refused_and_nothing_is_written(tmp_path, change, words):
-    with pytest.raises(KitError, match=words):
+    with pytest.raises(KitError, match=words) as refused:
         sealed(tmp_path, records(tmp_path, **change))
 
+    assert "None" not in refused.value.message
+    assert ("another" in words) is (refused.value.hint == seal.OTHER_RUN)
     assert not (tmp_path / "out").exists()
 
 
@@ -179,17 +182,79 @@ def test_a_missing_file_is_a_message_not_a_traceback(tmp_path):
         sealed(tmp_path, (tmp_path / "absent.jsonl", None))
 
 
-def test_a_users_case_file_is_sealed_when_it_is_the_one_that_ran(tmp_path):
-    case = tmp_path / "my case.py"
-    case.write_bytes(fakes.CASE_FILE)
-    import hashlib
+def own_case(tmp_path, *, measured=True, data=fakes.CASE_FILE):
+    """Write a user's case file and the records of a run, of that case or not."""
+    (tmp_path / "my case.py").write_bytes(data)
+    digest = hashlib.sha256(fakes.CASE_FILE).hexdigest() if measured else ""
+    return records(tmp_path, results=fakes.results(case_sha256=digest)), tmp_path / "my case.py"
 
-    paths = records(tmp_path, results=fakes.results(case_sha256=hashlib.sha256(fakes.CASE_FILE).hexdigest()))
+
+def test_a_users_case_file_is_sealed_when_it_is_the_one_that_ran(tmp_path):
+    paths, case = own_case(tmp_path)
+
     sealed(tmp_path, paths, case=case)
+
     assert (tmp_path / "out/bundle/case/my_case.py").read_bytes() == fakes.CASE_FILE
 
-    with pytest.raises(KitError, match="case file"):
-        sealed(tmp_path, paths)
+
+@pytest.mark.parametrize(
+    ("made", "given", "words", "hint"),
+    [
+        pytest.param({}, False, "the results are of your own case, and its file is not given",
+                     "./kit bundle --case FILE", id="not given"),
+        pytest.param({"data": b"1"}, True, "my_case.py is not the file that was measured",
+                     "./kit bundle --case FILE, as it was when it ran", id="another file"),
+        pytest.param({"measured": False}, True, "nothing here was measured with a case of your own",
+                     "seal it without --case", id="none was measured"),
+    ],
+)  # fmt: skip
+def test_a_case_file_that_does_not_fit_the_results_is_refused_with_the_next_step(tmp_path, made, given, words, hint):
+    paths, case = own_case(tmp_path, **made)
+
+    with pytest.raises(KitError) as refused:
+        sealed(tmp_path, paths, case=case if given else None)
+
+    assert (refused.value.message, refused.value.hint) == (words, hint)
+
+
+def test_a_case_file_with_a_validation_alone_is_refused_too(tmp_path):
+    with pytest.raises(KitError, match="nothing here was measured"):
+        sealed(tmp_path, without(tmp_path, "results"), case=own_case(tmp_path)[1])
+
+
+@pytest.mark.parametrize(
+    ("which", "summary"),
+    [
+        (None, "suite custom: 2 of 2 cases measured · 240 samples; validation: {}"),
+        ("results", "without benchmarks; validation: {}"),
+        ("report", "suite custom: 2 of 2 cases measured · 240 samples; without validation"),
+    ],
+)
+def test_sealing_tells_in_a_line_what_was_sealed(tmp_path, which, summary):
+    host = {"image": None, "lock": None} if which == "report" else {}
+    paths = list(records(tmp_path, results=fakes.results(host=bool(host))))
+    if which:
+        paths[which == "results"] = None
+
+    done = sealed(tmp_path, paths, **host)
+
+    found = [item["status"] for item in fakes.report() if item["kind"] == "finding"]
+    counts = [f"{found.count(status)} {status}" for status in ("pass", "skip", "warn", "error", "fail")]
+    told = " · ".join(one for one in counts if not one.startswith("0 "))
+    assert done["title"].startswith("AMD Instinct MI300X · PyTorch")
+    assert done["summary"] == summary.format(told)
+
+
+def test_what_a_bundle_holds_is_sealed_again_to_the_same_bytes(tmp_path):
+    first = sealed(tmp_path, created_at=fakes.WHEN)
+    held = tmp_path / "out/bundle"
+
+    again = sealed(
+        tmp_path, (held / layout.REPORT, held / layout.SAMPLES), created_at=fakes.WHEN, out=tmp_path / "again"
+    )
+
+    assert (tmp_path / "again/bundle.tar").read_bytes() == (tmp_path / "out/bundle.tar").read_bytes()
+    assert again["bundle_hash"] == first["bundle_hash"]
 
 
 def test_a_cpu_bundle_says_first_that_it_is_not_a_gpu_result(tmp_path):
@@ -296,7 +361,7 @@ def test_a_full_disk_leaves_no_part_of_an_archive(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(seal.archive, "write", full)
+    monkeypatch.setattr(archive, "write", full)
     with pytest.raises(KitError, match="No space left"):
         sealed(tmp_path)
 

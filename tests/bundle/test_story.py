@@ -1,6 +1,7 @@
 """What reports say in words: how to repeat a run, what a run was, and that words and pictures agree."""
 
 import csv
+import html
 import io
 
 import pytest
@@ -61,10 +62,44 @@ def test_short_runs_say_that_they_are_for_trying_out_a_part_of_a_suite_too(proce
     assert bool(notes) is said
 
 
+def rows_of(text, case):
+    rows = text.split("<tr>") if "<tr>" in text else text.splitlines()
+    return [row for row in rows if row.startswith((f"| `{case}`", f"{case},", f"<td><code>{case}"))]
+
+
+@pytest.mark.parametrize(
+    ("name", "mark"),
+    [
+        ("report.md", tell.OWN),
+        ("card.md", tell.OWN),
+        ("report.html", html.escape(tell.OWN)),
+        ("benchmarks/summary.csv", ",True"),
+    ],
+)
+def test_each_figure_of_a_users_own_case_says_whose_it_is_and_no_other_does(name, mark):
+    text = fakes.bundle(case_file=fakes.CASE_FILE)[name].decode()
+    mine, kits = (rows_of(text, case) for case in (fakes.OWN, fakes.CASES[0]["case"]))
+
+    assert mine
+    assert kits
+    assert all(mark in row for row in mine)
+    assert not any(mark in row for row in kits)
+
+
+@pytest.mark.parametrize("shown", [1, 2])
+def test_the_claims_say_whose_a_figure_is_shown_or_not(monkeypatch, shown):
+    monkeypatch.setattr(tell, "SHOWN", shown)
+    evidence = seal.understood(fakes.bundle(case_file=fakes.CASE_FILE))
+    claimed = tell.claims(tell.Story(evidence, views.summary(evidence), ""))
+
+    assert "own" not in claimed[4].partition(";")[0]
+    assert claimed[-1].endswith("; and 1 figure more, 1 of the user's own case" if shown == 1 else f"; {tell.OWN}, ok")
+
+
 def case(low, high):
     return {
         "case": "a", "title": "A", "group": "compute", "unit": "s", "direction": "lower", "status": "ok", "value": 1.0,
-        "low": low, "high": high, "peak": None, "seconds": 1.0, "process_medians_s": [0.9, 1.1],
+        "low": low, "high": high, "peak": None, "seconds": 1.0, "process_medians_s": [0.9, 1.1], "own": False,
     }  # fmt: skip
 
 
@@ -84,7 +119,9 @@ def test_a_chart_draws_an_interval_where_the_table_writes_one(low, high, drawn):
     assert written is drawn
     assert ('class="interval"' in chart.charts([item])) is drawn
     assert bool(chart.precision([item])) is drawn
-    assert (chart.short(item, chart.Axis([1.0], "s", 1.0)) != "1.000 s") is drawn
+    for words in (tell.figure(item), chart.short(item, chart.Axis([1.0], "s", 1.0))):
+        assert ("interval" in words) is not drawn
+    assert ("flagged" in chart.charts([item])) is not drawn
 
 
 @pytest.mark.parametrize(
@@ -104,9 +141,11 @@ def test_a_chart_draws_an_interval_where_the_table_writes_one(low, high, drawn):
     ],
 )
 def test_no_cell_of_the_table_runs_or_hides_anything(text, cell):
-    figures = views.summary(seal.understood(fakes.bundle(samples=10)))
+    evidence = seal.understood(fakes.bundle(samples=10))
+    figures = views.summary(evidence)
     figures["cases"][0]["title"] = text
 
-    found = list(csv.DictReader(io.StringIO(views.spreadsheet(figures).decode(), newline="")))
+    written = views.spreadsheet(tell.Story(evidence, figures, "")).decode()
+    found = list(csv.DictReader(io.StringIO(written, newline="")))
 
     assert found[0]["title"] == cell

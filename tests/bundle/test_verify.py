@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 
 import pytest
 
@@ -90,6 +91,7 @@ def test_a_lie_whose_digests_fit_is_still_caught(good, lie, what):
 
     assert verdict["verdict"] == "CONTRADICTED"
     assert any(said.startswith(what) for said in contradictions(verdict)), contradictions(verdict)
+    assert not re.search(r"\bNone\b", console.verdict_lines(verdict))
 
 
 @pytest.mark.parametrize(
@@ -163,7 +165,7 @@ def test_by_newer_rules_findings_and_views_may_differ_and_it_is_said(good):
 
     assert verdict["verdict"] == "CONFIRMED"
     assert any("newer rules judge" in note for note in verdict["notes"])
-    assert "report.html" in [item["what"] for item in verdict["not_checked"]]
+    assert any("report.html" in item["what"] for item in verdict["not_checked"])
 
 
 def test_by_newer_rules_figures_must_follow_from_the_samples_all_the_same(good):
@@ -207,13 +209,24 @@ def test_another_peak_is_a_note_and_its_share_must_be_of_it(good):
 def test_what_other_sources_wrote_or_judged_is_said_last_and_plainly(good):
     verdict = verify.judge(other_sources(good | {"card.md": b"fastest"}))
 
-    said = " ".join(verdict["notes"])
+    said = {item["what"]: item["reason"] for item in verdict["not_checked"]}
+    views_ = [what for what in said if "card.md" in what]
     word = next(item["reason"] for item in verdict["not_checked"] if item["what"] == layout.AT_ITS_WORD)
     assert "measured by sources that this checkout does not have" in word
     assert "K 0000" in word
-    assert "would be judged otherwise by this kit" in said
-    assert "card.md" in verdict["notes"][-1]
-    assert "Do not open or trust them" in verdict["notes"][-1]
+    assert "would be judged otherwise by this kit" in said["findings as they were judged"]
+    assert len(views_) == 1
+    assert "do not open or trust it" in said[views_[0]]
+
+
+def test_a_verdict_says_no_sentence_twice(good):
+    said = console.verdict_lines(verify.judge(other_sources(good | {"card.md": b"fastest"}))).splitlines()
+    reasons = [line.rpartition(": ")[2] for line in said if line.startswith(("not checked", "note"))]
+    long = [reason for reason in reasons if len(reason) > 40]
+
+    assert len(long) == len(set(long))
+    assert all(line.count("taken at their word") <= 1 for line in said)
+    assert sum("taken at their word" in line for line in said) == 1
 
 
 def test_a_figure_above_the_datasheets_peak_is_said_aloud_whoever_measured_it(good, monkeypatch):
@@ -290,6 +303,22 @@ def test_a_users_case_file_is_part_of_the_evidence():
 
     assert verify.judge(files)["verdict"] == "CONFIRMED"
     assert any(what.startswith("case/") for what in contradictions(verify.judge(other)))
+
+
+def named_as_the_kits(lines):
+    lines[:] = [line.replace(fakes.OWN.encode(), b"copy.fp32.1gib") for line in lines]
+
+
+@pytest.mark.parametrize("foreign", [False, True], ids=["by the sources here", "by others"])
+def test_a_users_own_case_may_not_bear_the_name_of_a_case_of_the_kit(foreign):
+    files = fakes.bundle(case_file=fakes.CASE_FILE)
+    files = samples(named_as_the_kits)(files)
+
+    verdict = verify.judge(other_sources(files) if foreign else files)
+
+    assert ("benchmarks/protocol.json: the user's own case", "copy.fp32.1gib") in [
+        (item["what"], item["seen"]) for item in verdict["contradicted"]
+    ]
 
 
 def test_facts_that_break_a_judge_end_in_a_verdict_not_a_traceback(good, monkeypatch):
@@ -561,6 +590,14 @@ def test_an_empty_folder_is_a_thing_too_many(good, tmp_path, place):
     found = verify.verify(folder)["contradicted"]
 
     assert [(item["what"], item["seen"]) for item in found] == [(f"{place}/", "an empty folder")]
+
+
+@pytest.mark.parametrize("harm", [link_out, fifo, too_deep, too_many])
+def test_a_folder_without_a_manifest_is_no_bundle_whatever_else_it_holds(tmp_path, harm):
+    harm(tmp_path)
+
+    with pytest.raises(KitError, match=r"not a bundle: it has no bundle\.json"):
+        verify.verify(tmp_path)
 
 
 @pytest.mark.parametrize("path", ["/dev/null", "/nonexistent", "/dev"])

@@ -1,0 +1,98 @@
+"""Is what the records say of torch, driver and devices what the report's own checks saw, and what the lock names?
+
+One probe answers both the start record and the checks, so they say the same. Checks of another version of the kit may
+have seen other things: only facts that are there are compared.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bundle import layout
+from bundle.format import plain
+from bundle.ledger import Disagreement
+from validate.versions import agrees
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bundle.evidence import Evidence
+
+TORCH = ("version", "build", "hip", "rocm", "cuda", "git", "arch_list")
+#: Component and source in the facts of `versions`, and what of the start record it is.
+VERSIONS = {
+    ("torch", "torch.__version__"): "torch.version",
+    ("hip", "torch.version.hip"): "torch.hip",
+    ("rocm", "torch.version.rocm"): "torch.rocm",
+    ("python", "this interpreter"): "python",
+}
+MODULES = {"rocm": "amdgpu", "cuda": "nvidia"}
+
+
+def disagreements(evidence: Evidence) -> Iterator[Disagreement]:
+    """Yield what the checks saw otherwise than the start record says."""
+    if evidence.report:
+        start = evidence.report.start
+        said = _said(start)
+        for what, seen in _seen(evidence.report.facts):
+            if said[what] != seen:
+                yield Disagreement(
+                    f"{layout.REPORT}: start: {what}", plain(said[what]), f"{plain(seen)}, as its own checks saw"
+                )
+    for path, stream in ((layout.REPORT, evidence.report), (layout.SAMPLES, evidence.results)):
+        if stream:
+            yield from _drivers(path, stream.start)
+    yield from _lock(evidence)
+
+
+def _said(start: dict[str, Any]) -> dict[str, Any]:
+    """Return what a start record says, by the names that are used here."""
+    return {
+        "python": start["python"],
+        **{f"torch.{key}": start["torch"].get(key) for key in TORCH},
+        **{f"host.{key}": start["host"][key] for key in ("driver", "kernel")},
+        "devices": [{key: device.get(key) for key in ("pci", "gfx")} for device in start["devices"]],
+    }
+
+
+def _seen(facts: list[dict[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Yield what the checks saw of the same."""
+    found = {record["check"]: record["facts"] for record in facts}
+    torch = _dict(found.get("torch_build", {}).get("torch"))
+    yield from ((f"torch.{key}", torch[key]) for key in TORCH if key in torch)
+    driver = found.get("driver", {})
+    yield from ((f"host.{key}", driver[key]) for key in ("driver", "kernel") if key in driver)
+    sources = _dict(found.get("versions", {}).get("sources"))
+    for (component, source), what in VERSIONS.items():
+        for row in sources.get(component) or ():
+            if len(row) == 2 and row[0] == source:
+                yield what, row[1]
+    devices = found.get("device_counts", {}).get("torch")
+    if isinstance(devices, list):
+        yield "devices", [{key: device.get(key) for key in ("pci", "gfx")} for device in devices]
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _drivers(path: str, start: dict[str, Any]) -> Iterator[Disagreement]:
+    """A device's driver is the machine's."""
+    for device in start["devices"]:
+        module, version = MODULES.get(device["backend"]), device.get("driver")
+        if module and version and start["host"]["driver"] != f"{module} {version}":
+            yield Disagreement(
+                f"{path}: start: the driver of {device['name']}", version, start["host"]["driver"] or "none"
+            )
+
+
+def _lock(evidence: Evidence) -> Iterator[Disagreement]:
+    """Another torch than the lock's is a failure that the report names; else it was not that torch."""
+    lock, seen = evidence.lock, evidence.start["torch"]["version"]
+    if lock is None or (seen and agrees(seen, lock["torch"]["version"])):
+        return
+    found = evidence.report.findings if evidence.report else []
+    if not any(item["check"] == "torch_build" and item["status"] in {"fail", "error"} for item in found):
+        yield Disagreement(
+            "the PyTorch that ran", seen, f"{lock['torch']['version']}, the lock's, or a finding that it is another"
+        )
