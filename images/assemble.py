@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from images import base, canonical, context, leftovers, rootfs
+from images import base, canonical, context, leftovers, room, rootfs
 from images.endpoint import EngineError
 from pins.progress import Progress
 from schema.errors import KitError
@@ -73,8 +73,10 @@ def assemble(job: Job, folder: Path, *, below: dict[str, Any] | None = None) -> 
     """Build without any cache and write the canonical archive into `folder`.
 
     `below` is the base as pulled (`base` of an image record). The engine's own image is removed again, as is what an
-    earlier build may have left. Raises KitError when an input is missing or a step fails.
+    earlier build may have left. Raises KitError when there is no room, an input is missing or a step fails.
     """
+    if not job.lock.base:  # a base is there by now
+        room.require(job.lock, job.engine.about(), job.out)
     entries = _context(job, folder)
     saved, archive = folder / "saved.tar", folder / "image.tar"
     with _removed(job) as name:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pins.progress import Progress
+from images import room
+from images.access import elsewhere
+from pins import host
+from pins.progress import Progress, amount
 from schema.errors import KitError
 from schema.stream import now
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from images.engine import Engine
     from pins.lock import Lock
 
@@ -18,12 +23,13 @@ def reference(wanted: dict[str, Any]) -> str:
     return f"{wanted['repo']}@{wanted['digest']}"
 
 
-def pulled(wanted: dict[str, Any], engine: Engine, say: Progress) -> dict[str, Any]:
+def pulled(lock: Lock, engine: Engine, say: Progress, out: Path) -> dict[str, Any]:
     """Return the base of a lock (`base` of schema image-1), pulled where the engine does not have it.
 
-    Raises KitError, naming the digest, when no registry answers, or, before anything is pulled, on an engine that would
-    not tell what it pulled.
+    Raises KitError, naming the digest, when no registry answers, or, before anything is pulled, where there is no room
+    for it and on an engine that would not tell what it pulled.
     """
+    wanted = lock.document["base"]
     name = reference(wanted)
     if engine.about()["storage"] == "containerd":
         raise KitError(
@@ -32,6 +38,7 @@ def pulled(wanted: dict[str, Any], engine: Engine, say: Progress) -> dict[str, A
         )
     image = engine.image(name)
     if image is None:
+        _before_pull(lock, engine, say, out)
         say.note(f"pulling {name}")
         with Progress("pull", unit="B", then="the engine unpacks it", shown=say.shown) as progress:
 
@@ -46,6 +53,15 @@ def pulled(wanted: dict[str, Any], engine: Engine, say: Progress) -> dict[str, A
         "config_digest": image["id"],
         "diff_ids": image["diff_ids"],
     }
+
+
+def _before_pull(lock: Lock, engine: Engine, say: Progress, out: Path) -> None:
+    """Say what a pull takes and is good for on this machine; KitError where there is no room for it."""
+    about = engine.about()
+    if lock.torch_build == "rocm" and not elsewhere(about) and not host.look().has_amd_gpu:
+        say.note("no AMD GPU here: the image can be built and looked at, not measured")
+    say.note(f"the pull takes about {amount(room.BASE_BYTES, 'B')} in the engine")
+    room.require(lock, about, out)
 
 
 def record(lock: Lock, engine: Engine, below: dict[str, Any], *, seconds: float) -> dict[str, Any]:

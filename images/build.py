@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from images import assemble, base, compare, leftovers, record, workplace
 from images.assemble import DOCKERFILE, Job, Made
-from images.plan import describe, plan, room
-from images.record import answer, exit_code
+from images.plan import describe, plan, sizes
+from images.record import answer, exit_code, origin
 from pins.progress import Progress
 from schema.stream import now
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pins.lock import Lock
     from pins.store import Store
 
-__all__ = ["DOCKERFILE", "answer", "build", "check", "describe", "exit_code", "kept", "plan"]
+__all__ = ["DOCKERFILE", "answer", "build", "check", "describe", "exit_code", "kept", "origin", "plan"]
 
 
 def kept(
@@ -71,12 +71,13 @@ def check(
     """Return the record with `built_twice`: a second build, in other surroundings, compared with the first.
 
     The second build has no record, no image and no layer of the first to lean on, another time, host name, folder and
-    umask. The first is the recorded one where that holds. A base by digest is not built, so nothing is compared.
+    umask. The first is the recorded one where that holds and was built here. A base by digest is not built, so nothing
+    is compared.
     """
     job = Job(lock, engine, store, out, dockerfile, Progress("build", shown=progress))
     with workplace.held(out, job.say.note), workplace.temporary(out) as folder:
         image, first = (record.kept(lock, engine, out, tell=job.say.note) if job.own else None), None
-        if not image:
+        if not image or record.as_committed(image):
             image, first = _make(job, folder)
         if not job.builds:
             return _finish(job, image)
@@ -91,10 +92,10 @@ def check(
 def _make(job: Job, folder: Path) -> tuple[dict[str, Any], Path | None]:
     """Make the image, load it, and return its record and archive; no archive where the base is the image."""
     lock, engine, started = job.lock, job.engine, time.monotonic()
-    below = base.pulled(lock.base, engine, job.say) if lock.base else None
+    below = base.pulled(lock, engine, job.say, job.out) if lock.base else None
     if below and not job.builds:
         return base.record(lock, engine, below, seconds=time.monotonic() - started), None
-    job.say.note(room(plan(lock, job.store, job.out)))
+    job.say.note(sizes(plan(lock, job.store, job.out)))
     made = assemble.assemble(job, folder, below=below)
     loaded = assemble.load(job, made)
     reference = _named_once(job, loaded)

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from images import hostgpu, plan
-from images.access import elsewhere
+from images import hostgpu
 from images.endpoint import EngineError
 from images.hostgpu import finding
-from pins.paths import free_bytes, text_of, there
+from images.room import Room, engine_place, needs, rooms
+from pins.paths import can_write, text_of, there
 from pins.store import Store
 from schema.errors import KitError
 from schema.sources import ROOT
@@ -59,17 +59,18 @@ def look(
     """
     about = {} if isinstance(engine, KitError) else engine.about()
     gpus = hostgpu.gather(root)
-    needs = None if isinstance(choice, KitError) else plan.needs(choice.lock)
     found = [_engine(engine, gather_system(root)), *_engine_kind(about)]
     found += hostgpu.judge(gpus, about, environ)
     if gpus["user_namespace"]:
         reason = "this shell is in a user namespace: users and groups of the host are mapped or missing here"
         found.append(finding("host.user_namespace", "warn", "uid_map", reason, "run it outside, on the host itself"))
-    if about and not elsewhere(about):
-        found.append(_disk("engine", Path(about["data_root"] or "/"), needs, "docker image prune"))
-    found.append(_disk("cache", cache or Store().root, needs, "export KIT_CACHE=/a/folder/with/room"))
-    found.append(_disk("checkout", checkout, needs, "export KIT_OUT=/a/folder/with/room"))
-    return [*found, _memory(root), _cpus(), _python(), _lock(choice)]
+    places = engine_place(about) | {"cache": cache or Store().root, "outputs": checkout}
+    needed = dict.fromkeys(places, 0) if isinstance(choice, KitError) else needs(choice.lock)
+    found += [_disk(place, room, choice) for place, room in rooms(needed, places, about).items()]
+    found += [_memory(root), _cpus(), _python(), _lock(choice)]
+    if not any(item["status"] == "fail" for item in found):
+        found.append(finding("next", "pass", "./kit reproduce (with the options that doctor had)"))
+    return found
 
 
 def choose_backend(host: Host, lock: Lock) -> str:
@@ -132,14 +133,15 @@ def _engine_kind(about: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _disk(place: str, path: Path, needs: Mapping[str, int] | None, remedy: str) -> dict[str, Any]:
-    code, free = f"disk.{place}", free_bytes(path)
-    seen = f"{free / GB:.1f} GB free for {path}"
-    if needs is None:
+def _disk(place: str, room: Room, choice: Choice | KitError) -> dict[str, Any]:
+    code, seen = f"disk.{place}", f"{room.free / GB:.1f} GB free for {room.path}"
+    if place != "engine" and not can_write(room.path):
+        return finding(code, "fail", str(room.path), "it cannot be written", room.remedy)
+    if isinstance(choice, KitError):
         return finding(code, "skip", seen, "without a lock nobody knows what room its build needs")
-    if free >= needs[place]:
-        return finding(code, "pass", seen)
-    return finding(code, "warn", seen, f"a first build needs about {needs[place] / GB:.1f} GB there", remedy)
+    if room.lack:
+        return finding(code, "warn", seen, f"a first build needs {room.lack}", room.remedy)
+    return finding(code, "pass", seen)
 
 
 def _memory(root: Path) -> dict[str, Any]:

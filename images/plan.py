@@ -5,26 +5,34 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from images import record
+from images.room import needs
 from pins.paths import free_bytes, there
 from pins.progress import amount
 from pins.store import Store
+from schema.errors import KitError
 
 if TYPE_CHECKING:
+    from images.engine import Engine
     from pins.lock import Lock
 
-UNPACKED = 6  # a .deb of this kind holds five times its size; the rest is room for byte code
-BASE_BYTES = 75 * 10**9  # published images for ROCm have 30 GB, and take 2.5 times that while they are pulled
 
+def plan(
+    lock: Lock, store: Store | None = None, out: Path | None = None, *, engine: Engine | KitError | None = None
+) -> dict[str, Any]:
+    """Return lock, inputs, sizes in bytes and steps as one JSON document.
 
-def plan(lock: Lock, store: Store | None = None, out: Path | None = None) -> dict[str, Any]:
-    """Return lock, inputs, sizes in bytes and steps as one JSON document."""
-    store = store or Store()
+    `engine`, or what looking for one gave, is asked whether it has the image (`image`, its id, else null).
+    """
+    store, out = store or Store(), out or Path()
     needed = needs(lock)
+    known = None if engine is None or isinstance(engine, KitError) else record.there(lock, engine, out)
     inputs = [item for item in (*lock.debs, *lock.wheels) if item["sha256"]]
     missing = [item for item in inputs if not there(store.path(item["sha256"]))]
     return {
         "lock": lock.name,
         "lock_sha256": lock.sha256,
+        "image": known and known["image_id"],
         "channel": lock.channel,
         "base": f"{lock.base['repo']}@{lock.base['digest']}" if lock.base else None,
         "inputs": {
@@ -34,24 +42,11 @@ def plan(lock: Lock, store: Store | None = None, out: Path | None = None) -> dic
             "missing_bytes": sum(item["size"] or 0 for item in missing),
         },
         "disk": {
-            "work_bytes": needed["checkout"],
+            "work_bytes": needed["outputs"],
             "engine_bytes": needed["engine"],
-            "work_free_bytes": free_bytes(out or Path()),
+            "work_free_bytes": free_bytes(out),
         },
         "steps": steps(lock),
-    }
-
-
-def needs(lock: Lock) -> dict[str, int]:
-    """Return the bytes that a first build takes in the store's cache, in the checkout and in the engine.
-
-    At once: the engine's build (packages and tree), its saved archive, ours, and the loaded image.
-    """
-    total = sum(item["size"] or 0 for item in (*lock.debs, *lock.wheels))
-    return {
-        "cache": total,
-        "checkout": total * (UNPACKED + 1) * 2,
-        "engine": total * (UNPACKED * 2 + 1) + (BASE_BYTES if lock.base else 0),
     }
 
 
@@ -71,19 +66,23 @@ def steps(lock: Lock) -> list[str]:
 
 def describe(document: dict[str, Any]) -> str:
     """Return a plan as text for a person."""
+    there = "the engine has it: `./kit build` keeps it; the rest is what `./kit build --force` would do"
     lines = [
+        *([f"image   {document['image']}", f"        {there}"] if document["image"] else []),
         f"lock    {document['lock']} ({document['channel']})",
         f"        {document['lock_sha256']}",
         f"base    {document['base'] or 'none: every byte comes from packages'}",
-        f"needs   {room(document)}",
+        f"needs   {sizes(document)}",
         *(f"step {number}  {step}" for number, step in enumerate(document["steps"], 1)),
     ]
     return "\n".join(lines)
 
 
-def room(document: dict[str, Any]) -> str:
+def sizes(document: dict[str, Any]) -> str:
     """Return in one line what a plan fetches, and what room it takes while it builds."""
     inputs, disk = document["inputs"], document["disk"]
+    if document["base"]:
+        return f"about {amount(disk['engine_bytes'], 'B')} in the engine while the image is pulled"
     return (
         f"{inputs['files']} files, {amount(inputs['bytes'], 'B')} ({amount(inputs['missing_bytes'], 'B')} to fetch); "
         f"about {amount(disk['work_bytes'], 'B')} of disk here ({amount(disk['work_free_bytes'], 'B')} free) and "

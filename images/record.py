@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from pins import paths
 from pins.lock import PINS
-from pins.paths import there
 from pins.store import replacing
 from schema import documents
 from schema.errors import KitError
@@ -51,9 +51,33 @@ def adopted(
 ) -> dict[str, Any] | None:
     """Return the committed record as that of `out`, where the engine has that very image, else None.
 
-    An image is what its digests say, whoever built it. Engine, times and outcome of a second build in the record are
-    those of the build that was committed: no other is claimed.
+    An image is what its digests say, whoever built it. Engine and times in the record are those of the build that was
+    committed; that it was built twice is not claimed.
     """
+    image = _in_engine(lock, engine, pins)
+    if image:
+        write(image, out / NAME)
+        tell(f"the engine has the very image committed in {lock.name}.image.json: nothing is built")
+    return image
+
+
+def there(lock: Lock, engine: Engine, out: Path, *, pins: Path = PINS) -> dict[str, Any] | None:
+    """Return the record that a build would keep or adopt; nothing is written."""
+    return kept(lock, engine, out, pins=pins) or _in_engine(lock, engine, pins)
+
+
+def origin(image: dict[str, Any], pins: Path = PINS) -> str:
+    """Say where an image comes from: a build here, whenever that was, or the engine, which somebody else gave it."""
+    return "as committed with the kit, not built here" if as_committed(image, pins) else f"built {image['built_at']}"
+
+
+def as_committed(image: dict[str, Any], pins: Path = PINS) -> bool:
+    """Say whether a record is of the committed build, and not of one made here."""
+    known = _committed(image["name"], image["lock_sha256"], pins)
+    return known is not None and known["built_at"] == image["built_at"]
+
+
+def _in_engine(lock: Lock, engine: Engine, pins: Path) -> dict[str, Any] | None:
     known = committed(lock, pins)
     if not known:
         return None
@@ -62,10 +86,7 @@ def adopted(
     if not found or found["id"] not in ids or found["diff_ids"] != known["diff_ids"] or not found["tags"]:
         return None
     reference = known["reference"] if known["reference"] in found["tags"] else found["tags"][0]
-    image = known | {"engine_id": found["id"], "reference": reference}
-    write(image, out / NAME)
-    tell(f"the engine has the very image committed in {lock.name}.image.json: nothing is built")
-    return image
+    return known | {"engine_id": found["id"], "reference": reference, "built_twice": None}
 
 
 def committed(lock: Lock, pins: Path = PINS) -> dict[str, Any] | None:
@@ -78,7 +99,7 @@ def committed(lock: Lock, pins: Path = PINS) -> dict[str, Any] | None:
 
 def _committed(name: str, lock_sha256: str, pins: Path) -> dict[str, Any] | None:
     path = pins / f"{name}.image.json"
-    found = read(path) if there(path) else None
+    found = read(path) if paths.there(path) else None
     return found if found and found["lock_sha256"] == lock_sha256 else None
 
 

@@ -38,8 +38,19 @@ def text_of(path: Path) -> str:
 
 def free_bytes(path: Path) -> int:
     """Return the room on the file system that `path` is on, or would be."""
-    path = path.absolute()
-    return shutil.disk_usage(next((place for place in (path, *path.parents) if there(place)), Path("/"))).free
+    return shutil.disk_usage(_nearest(path)).free
+
+
+def disk_of(path: Path) -> int:
+    """Return the kernel's number of the file system that `path` is on, or would be."""
+    return _nearest(path).stat().st_dev
+
+
+def can_write(path: Path) -> bool:
+    """Say whether this user could make files below a folder that is, or would be, at `path`; nothing is made."""
+    place = _nearest(path)
+    allowed = is_folder(place) and os.access(place, os.W_OK | os.X_OK, effective_ids=True)
+    return allowed and shutil.disk_usage(place).total > 0  # /proc and the like let root in, and hold no files
 
 
 def opened(path: Path) -> IO[bytes]:
@@ -49,6 +60,12 @@ def opened(path: Path) -> IO[bytes]:
         return file
     file.close()
     raise OSError(errno.EINVAL, "it is no regular file", str(path))
+
+
+def _nearest(path: Path) -> Path:
+    """Return the first of a path and the folders above it that is there."""
+    path = path.absolute()
+    return next((place for place in (path, *path.parents) if there(place)), Path("/"))
 
 
 def _mode(path: Path) -> int | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from images import assemble, leftovers, record
+from images import assemble, leftovers, record, room
 from images import build as builder
 from images.endpoint import EngineError
 from pins.fetch import fetch
@@ -418,7 +418,9 @@ def test_a_base_to_which_nothing_is_added_is_the_image(store, out, tmp_path):
     assert builder.exit_code(made) == 0
 
 
-def test_a_base_that_no_registry_gives_is_named_by_digest(store, out, tmp_path):
+def test_a_base_that_no_registry_gives_is_named_by_digest(store, out, tmp_path, monkeypatch):
+    monkeypatch.setattr(room, "BASE_BYTES", 0)
+
     with pytest.raises(KitError, match=DIGEST):
         builder.build(on_base(), engine_with(tmp_path), store, out=out, progress=False)
 
@@ -449,6 +451,17 @@ def test_dry_run_tells_inputs_sizes_and_steps(store, out):
     assert plan["disk"]["work_free_bytes"] > 0
     assert "1 files" in builder.describe(plan)
     assert f"pull rocm/pytorch@{DIGEST}" in builder.describe(builder.plan(on_base(), store, out))
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("engine", [None, KitError("no engine", "start one"), BuildingEngine(None)])
+def test_dry_run_says_first_that_the_image_is_there(committed, store, out, tmp_path, monkeypatch, engine):
+    monkeypatch.setattr(record.there, "__kwdefaults__", {"pins": tmp_path / "pins"})
+    for asked, known in ((engine, None), (committed[0], committed[1]["image_id"])):
+        plan = builder.plan(LOCK, store, out, engine=asked)
+
+        assert plan["image"] == known
+        assert builder.describe(plan).startswith(f"image   {known}\n        the engine has it" if known else "lock  ")
     assert not out.exists()
 
 
@@ -581,10 +594,22 @@ def test_the_committed_image_is_adopted_where_the_engine_has_it(committed, out, 
 
     found, told = adopt(engine, out, tmp_path)
 
-    assert found == made == record.read(out / "image.json")
+    assert found == made | {"built_twice": None} == record.read(out / "image.json"), "nothing was built twice here"
     assert told == ["the engine has the very image committed in small.image.json: nothing is built"]
     assert len(engine.contexts) == 1
     assert record.answer(found, built=False)["built"] is False
+    assert "identical" not in record.answer(found, built=False)
+
+
+def test_where_an_image_comes_from_is_said(committed, store, out, tmp_path):
+    engine, _ = committed
+    found, _ = adopt(engine, out, tmp_path)
+    engine.builds.append(saved())
+    made = builder.build(LOCK, engine, store, out=out, progress=False, force=True)
+
+    assert record.origin(found, tmp_path / "pins") == "as committed with the kit, not built here"
+    assert record.origin(made, tmp_path / "pins") == f"built {made['built_at']}"
+    assert record.origin(found, tmp_path / "none") == "built 2026-01-01T00:00:00Z"
 
 
 def test_a_name_and_an_id_of_this_engine_are_the_record_s(committed, out, tmp_path):
@@ -617,9 +642,13 @@ def test_nothing_else_is_adopted(committed, out, tmp_path, fault):
     assert not out.exists()
 
 
-def test_a_second_build_is_compared_with_one_made_here(committed, store, out):
+@pytest.mark.parametrize("adopted", [False, True])
+def test_a_second_build_is_compared_with_one_made_here(committed, store, out, tmp_path, monkeypatch, adopted):
     engine, _ = committed
     engine.builds.append(saved())
+    monkeypatch.setattr(record.as_committed, "__defaults__", (tmp_path / "pins",))
+    if adopted:
+        adopt(engine, out, tmp_path)
 
     builder.check(LOCK, engine, store, out=out, progress=False)
 

@@ -4,10 +4,11 @@ import errno
 import json
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
-from images import doctor, hostgpu, plan
+from images import doctor, hostgpu, room
 from images.endpoint import EngineError
 from pins.host import Host
 from schema.errors import KitError
@@ -276,7 +277,7 @@ def test_a_whole_look_takes_well_under_two_seconds_and_every_fault_has_one_remed
         "gpu.nvidia",
         "disk.engine",
         "disk.cache",
-        "disk.checkout",
+        "disk.outputs",
         "host.memory",
         "host.cpus",
         "host.python",
@@ -349,22 +350,33 @@ def test_what_changes_the_meaning_of_a_run_is_named(kind, tmp_path):
 
 
 def test_little_memory_and_disk_are_warned_of(tmp_path, monkeypatch):
-    monkeypatch.setattr(doctor, "free_bytes", lambda _path: 10**5)
+    monkeypatch.setattr(room, "free_bytes", lambda _path: 10**5)
     root = tree(tmp_path, files={"proc/meminfo": "MemTotal: 2000000 kB\nMemAvailable: 1000000 kB\n"})
     found = {item["code"]: item for item in everything(root, FakeEngine())}
 
-    assert {found[code]["status"] for code in ("disk.engine", "disk.cache", "disk.checkout", "host.memory")} == {"warn"}
-    assert "KIT_CACHE" in found["disk.cache"]["remedy"]
+    assert {found[code]["status"] for code in ("disk.engine", "disk.cache", "disk.outputs", "host.memory")} == {"warn"}
+    remedies = [found[f"disk.{place}"]["remedy"] for place in ("engine", "cache", "outputs")]
+    for remedy, words in zip(remedies, ("docker system df", "KIT_CACHE", "KIT_OUT"), strict=True):
+        assert words in remedy
+    assert "prune" not in text_of([*found.values()]), "it removes what others still need"
 
 
-def test_the_room_that_is_asked_for_is_the_plan_s(tmp_path, monkeypatch):
+def test_the_room_that_is_asked_for_is_a_build_s(tmp_path, monkeypatch):
     lock = Lock(debs=({"size": 10**9},))
-    needs = plan.needs(lock)
+    monkeypatch.setattr(room, "disk_of", lambda path: path)  # each place has a disk of its own
+    needs = room.needs(lock)
     for place in needs:
         for free, status in ((needs[place], "pass"), (needs[place] - 1, "warn")):
-            monkeypatch.setattr(doctor, "free_bytes", lambda _path, free=free: free)
-            found = {item["code"]: item["status"] for item in everything(tree(tmp_path), FakeEngine(), Choice(lock))}
-            assert found[f"disk.{place}"] == status
+            monkeypatch.setattr(room, "free_bytes", lambda _path, free=free: free)
+            found = {
+                item["code"]: item
+                for item in doctor.look(
+                    FakeEngine(), Choice(lock), root=tree(tmp_path), checkout=tmp_path / "out", cache=tmp_path / "cache"
+                )
+            }
+            assert found[f"disk.{place}"]["status"] == status
+            if status == "warn":
+                assert found[f"disk.{place}"]["reason"].endswith("GB, 1 B more than is free")
 
 
 def test_without_a_lock_nothing_is_claimed_about_room(tmp_path):
@@ -379,7 +391,30 @@ def test_the_cache_is_the_store_s(tmp_path, monkeypatch):
 
     seen = {item["code"]: item["seen"] for item in found}
     assert seen["disk.cache"].endswith(f"free for {tmp_path / 'elsewhere'}")
-    assert seen["disk.checkout"].endswith("out/not yet")
+    assert seen["disk.outputs"].endswith("out/not yet")
+
+
+@pytest.mark.parametrize("where", ["/proc/x", "/sys/x", __file__, f"{__file__}/x"])
+def test_a_folder_that_cannot_be_written_is_told_from_a_full_one(where, tmp_path):
+    found = doctor.look(FakeEngine(), Choice(), root=tree(tmp_path), checkout=Path(where), cache=Path(where))
+
+    for place in ("cache", "outputs"):
+        [item] = [item for item in found if item["code"] == f"disk.{place}"]
+        assert (item["status"], item["seen"], item["reason"]) == ("fail", where, "it cannot be written")
+
+
+@pytest.mark.parametrize(
+    ("engine", "status"),
+    [(FakeEngine(), "pass"), (EngineError("none", "install one", code="absent"), None)],
+    ids=["all is well", "something has to be mended first"],
+)
+def test_the_last_word_is_what_to_run_next_unless_there_is_something_to_mend(engine, status, tmp_path):
+    found = {item["code"]: item for item in everything(tree(tmp_path), engine)}
+
+    assert found.get("next", {}).get("status") == status
+    if status:
+        assert list(found)[-1] == "next"
+        assert found["next"]["seen"].startswith("./kit reproduce")
 
 
 def test_a_folder_that_is_closed_to_us_ends_no_look(closed):
@@ -412,7 +447,7 @@ def test_with_mapped_users_only_a_node_that_is_open_to_all_opens_inside(error, m
 
 
 def test_a_published_base_needs_more_room_than_packages(tmp_path, monkeypatch):
-    monkeypatch.setattr(doctor, "free_bytes", lambda _path: 20 * 10**9)
+    monkeypatch.setattr(room, "free_bytes", lambda _path: 20 * 10**9)
     seen = []
     for base in (None, {"repo": "rocm/pytorch"}):
         findings = everything(tree(tmp_path), FakeEngine(), Choice(Lock(base=base)))

@@ -9,7 +9,7 @@ import pytest
 
 from pins import archives, choice, lock
 from pins.host import Host, look
-from pins.paths import free_bytes, is_folder, matching, opened, text_of, there
+from pins.paths import can_write, disk_of, free_bytes, is_folder, matching, opened, text_of, there
 from pins.sources import Sources
 from pins.store import Store, file_sha256
 from schema.errors import KitError
@@ -41,6 +41,22 @@ def test_what_may_not_be_seen_is_not_there(closed):
     assert (there(closed / "x"), is_folder(closed / "x"), matching(closed / "x", "*")) == (False, False, [])
     assert text_of(closed / "x") == ""
     assert free_bytes(closed / "x" / "y") > 0
+    assert not can_write(closed / "x")
+
+
+@pytest.mark.parametrize(
+    ("path", "can"),
+    [("", True), ("not/yet", True), ("file", False), ("file/below", False), ("/proc/x", False), ("/sys/x", False)],
+)
+def test_where_files_could_be_made_is_known_without_making_any(tmp_path, path, can):
+    (tmp_path / "file").touch()
+
+    assert can_write(tmp_path / path) is can
+    assert [found.name for found in tmp_path.iterdir()] == ["file"]
+
+
+def test_paths_that_are_not_there_are_on_the_disk_of_what_is_above(tmp_path):
+    assert disk_of(tmp_path / "a" / "b") == disk_of(tmp_path) != disk_of(Path("/proc/x"))
 
 
 @pytest.mark.parametrize("path", ["absent", "file/below", "long" * 2000])
