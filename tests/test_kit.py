@@ -94,8 +94,33 @@ def test_with_its_environment_there_kit_hands_over_at_once(ready):
     assert (done.returncode, done.stdout, done.stderr) == (0, "tasks got build --rocm 5.7\n", "")
 
 
-def test_without_a_command_kit_lists_them(ready):
-    assert kit(ready).stdout == "tasks got --list\n"
+@pytest.mark.parametrize("argv", [[], ["--help"], ["-h"], ["--setup", "--help"], ["--setup", "-h"], ["--setup"]])
+def test_who_asks_for_help_or_for_nothing_is_told_what_setup_does_and_then_the_commands(ready, tmp_path, argv):
+    path = programs(tmp_path / "path", id=ROOT_USER, dockerd="", **{"apt-get": ""})
+    (ready / "images" / "state").write_text("absent" if argv[1:] else "ok", encoding="utf-8")
+
+    done = kit(ready, *argv, path=path, DOCKER_HOST=None)
+
+    assert (done.returncode, called(path), done.stderr) == (0, [], "")
+    assert done.stdout.startswith("Usage: ./kit [--setup] COMMAND")
+    assert done.stdout.endswith("\ntasks got --list\n")
+    for words in ("./kit --setup reproduce ", "./kit doctor ", "--setup stands first", "Docker Engine"):
+        assert words in done.stdout
+
+
+@pytest.mark.parametrize("argv", [["--help", "build"], ["--list"], ["--version"], ["build", "--help"], ["build", "-h"]])
+def test_every_other_question_is_the_commands_to_answer(ready, argv):
+    assert kit(ready, *argv).stdout == f"tasks got {' '.join(argv)}\n"
+
+
+@pytest.mark.parametrize(
+    "argv", [["doctor", "--setup"], ["doctor", "--json", "--setup"], ["--setup", "doctor", "--setup"]]
+)
+def test_setup_behind_the_command_is_refused_with_the_right_order(ready, argv):
+    done = kit(ready, *argv)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "--setup stands behind the command\n\nhint: it goes first: ./kit --setup doctor\n"
 
 
 def test_a_first_run_makes_the_environment_from_the_lock_and_says_so(checkout):
