@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 #: What cannot be checked where other sources ran.
 AT_ITS_WORD = (
-    "measured by sources that this checkout does not have: the protocol, the work of its cases, their tolerances, the "
-    "set of checks and the rules of their findings are taken at their word"
+    "measured by sources that this checkout does not have: the protocol, the work and tolerances of its cases, the "
+    "checks and their rules are taken at their word"
 )
 
 

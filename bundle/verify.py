@@ -2,18 +2,24 @@
 
 L0, in this order; a step that stands on something already found wrong is left out, and said so:
 
-(1) read within bounds: no link, no device, no path that leaves, nothing extracted, nothing executed
-(2) `bundle.json`: strict JSON, its schema, canonical bytes, its own hash
-(3) files: those listed and no other, each with its size and digest
-(4) evidence: each document against its schema, each stream complete
-(5) chain: L -> image -> K -> protocol; report, results, image and lock name the same; the run kept its protocol,
-    no status is better than its samples, and where K is that of the sources here, they would have fixed the same
-(6) figures: the summary computed again from the raw samples, to the last digit
-(7) findings: judged again from the recorded facts
-(8) views: every generated file made again, byte for byte where the same sources made it
+| step                                                                                               | module         |
+|----------------------------------------------------------------------------------------------------|----------------|
+| (1) read within bounds: no link, device or path that leaves; nothing extracted, nothing executed   | reading        |
+| (2) `bundle.json`: strict JSON, its schema, canonical bytes, its own hash                          | here           |
+| (3) files: those listed and no other, each with its size and digest                                | here           |
+| (4) evidence: each document against its schema, each stream complete                               | evidence       |
+| (5) belonging: report, results, image, lock and the user's case file are of one run                | agreement      |
+|     what the checks saw is what report and results say of software and devices                     | cross_checks   |
+|     the run kept its protocol, and no status is better than its samples                            | protocol_rules |
+|     the times can have been                                                                        | timing         |
+|     where K is that of the sources here, they would have fixed the same                            | kin            |
+| (6) figures: the summary computed again from the raw samples, to the last digit                    | again          |
+| (7) findings: judged again from the recorded facts                                                 | judging        |
+| (8) views: every generated file made again, byte for byte where the same sources made it           | again          |
+| L1  the image built again through `rebuild`, and compared                                          | image          |
 
-L1 builds the image again through `rebuild`, and compares. What is hashed is what was read; nothing is re-encoded.
-What only the sources that ran can tell is said apart where they are not those here.
+What is hashed is what was read; nothing is re-encoded. What only the sources that ran can tell is said apart where they
+are not those here.
 """
 
 from __future__ import annotations

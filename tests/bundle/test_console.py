@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from bundle import console, layout
@@ -143,6 +145,27 @@ def test_findings_are_counted_worst_not_hidden():
         console.counted([{"status": status} for status in ("skip", "pass", "fail", "pass")]) == "2 pass, 1 fail, 1 skip"
     )
     assert console.counted([]) == "none"
+
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "guide" / "verify.md").read_text(encoding="utf-8")
+
+
+def test_the_guide_tells_of_every_word_that_a_line_begins_with_and_of_every_answer():
+    full = verdict(
+        verdict="CONFIRMED",
+        levels=[{"level": "L0", "verdict": "CONFIRMED"}],
+        not_checked=[{"what": what, "reason": "..."} for what in (layout.AT_ITS_WORD, layout.THE_IMAGE)],
+        unknown=[{"what": "driver", "reason": "none"}],
+        notes=["one"],
+    )
+    *lines, answer = console.verdict_lines(full, rebuild=True).splitlines()
+    words = {line[:13].strip() for line in lines}
+
+    assert words == {"claimed", "confirmed", "CONTRADICTED", "not checked", "unknown", "note"}
+    assert all(f"- **{word}**: " in GUIDE for word in words)
+    assert answer == f"CONFIRMED at L0, but for {layout.AT_ITS_WORD}; the image was not built again: ..."
+    assert f"`CONFIRMED at L0, but for {layout.AT_ITS_WORD}`" in GUIDE
+    assert "`CONFIRMED at L0; the image was not built again: ...`" in GUIDE
 
 
 NASTY = "\x1b[2J\x07evil\u202e\nline"

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from bundle import identity
+from bundle import console, identity, layout, seal
 from bundle.demo import EXAMPLE, demo
 from bundle.verify import verify
 
@@ -50,6 +50,40 @@ def test_the_demo_confirms_the_bundle_and_catches_one_changed_byte_in_seconds():
     assert shown["caught"]["contradicted"][0]["what"] == shown["changed"] == "benchmarks/summary.json"
     assert (EXAMPLE / "report.html").samefile(shown["report"])
     assert tree(EXAMPLE) == before
+
+
+def test_what_the_demo_says_is_short_and_ends_with_what_it_showed():
+    said = console.demo_lines(demo()).splitlines()
+
+    assert len(said) <= 25
+    assert len(said) == len(set(said))
+    assert said[-1] == "as it should be: the changed byte was caught"
+    assert not any("do not open" in line for line in said)
+
+
+@pytest.mark.parametrize("changed", [{"verdict": "CONTRADICTED"}, {"caught": "CONFIRMED"}], ids=str)
+def test_a_demo_that_goes_wrong_does_not_end_with_praise(changed):
+    shown = demo()
+    for key, verdict in changed.items():
+        shown[key]["verdict"] = verdict
+
+    assert console.demo_lines(shown).splitlines()[-1].startswith("NOT as it should be")
+
+
+#: After a new run on a GPU the same, with its report and results.
+RENEW = (
+    "./kit bundle --report docs/example/validate/report.jsonl --results docs/example/benchmarks/samples.jsonl.gz"
+    " --out out/example && cp -r out/example/bundle/. docs/example"
+)
+
+
+def test_its_views_are_those_that_this_checkout_writes(tmp_path):
+    records = EXAMPLE / layout.REPORT, EXAMPLE / layout.SAMPLES
+    seal.seal(*records, image=None, lock=None, out=tmp_path, names={})
+
+    sealed, shipped = tree(tmp_path / "bundle"), tree(EXAMPLE)
+    stale = sorted(path for path in sealed.keys() | shipped.keys() if sealed.get(path) != shipped.get(path))
+    assert not set(stale) - {layout.MANIFEST}, f"the example is of an earlier checkout; renew it: {RENEW}"
 
 
 @pytest.mark.parametrize("name", ["report.md", "report.html", "card.md", "benchmarks/summary.csv"])

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from benchmarks import plan
-from bundle import chart, rows, seal, views
+from bundle import chart, rows, seal, verify, views
 from bundle import story as tell
 from tests.bundle import fakes_bundle as fakes
 
@@ -94,6 +94,22 @@ def test_the_claims_say_whose_a_figure_is_shown_or_not(monkeypatch, shown):
 
     assert "own" not in claimed[4].partition(";")[0]
     assert claimed[-1].endswith("; and 1 figure more, 1 of the user's own case" if shown == 1 else f"; {tell.OWN}, ok")
+
+
+def test_what_a_flag_means_stands_beside_the_figures_of_each_report_and_in_the_verdict():
+    records = [
+        item | ({"status": "not_steady", "reason": "it is so"} if item["kind"] == "process" else {})
+        for item in fakes.results()
+    ]
+    files = fakes.evidence() | {"benchmarks/samples.jsonl.gz": fakes.lines(records)}
+    flagged = seal.assemble(files, created_at=fakes.WHEN, names={}).files
+    good = fakes.bundle()
+
+    for name in ("report.md", "card.md", "report.html"):
+        assert "measure with --suite publish" in flagged[name].decode()
+        assert "measure with --suite publish" not in good[name].decode()
+    assert [note.partition(":")[0] for note in verify.judge(flagged)["notes"]] == ["not_steady"]
+    assert verify.judge(good)["notes"] == []
 
 
 def case(low, high):

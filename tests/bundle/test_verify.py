@@ -38,6 +38,15 @@ def test_a_good_bundle_is_confirmed_and_every_level_says_where_it_stands(good):
     assert len(verdict["confirmed"]) == 8
 
 
+@pytest.mark.parametrize(("made", "documents_"), [({}, "1 document,"), ({"host": False}, "3 documents,")])
+def test_one_of_a_thing_is_not_said_to_be_many(made, documents_):
+    verdict = verify.judge(fakes.bundle(**{"host": True, "with_results": False} | made))
+
+    said = " ".join(verdict["claimed"] + verdict["confirmed"])
+    assert f"the evidence follows its schemas: {documents_}" in said
+    assert not re.search(r"\b1 \w+s\b", said)
+
+
 def test_folder_and_archive_give_the_same_verdict(good, tmp_path):
     folder = fakes.write(good, tmp_path / "bundle")
     with (tmp_path / "bundle.tar").open("wb") as stream:
