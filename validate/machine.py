@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Callable
 
+from schema.stream import STOPPING
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -85,6 +87,8 @@ class Machine:
         argv = tuple(argv)
         # Files, not pipes: a pipe ends when the last of its children lets go of it, not when the command does.
         with _in_memory("stdout") as out, _in_memory("stderr") as err:
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)  # whoever is started can be killed
+            restore = functools.partial(signal.pthread_sigmask, signal.SIG_SETMASK, before)
             try:
                 process = subprocess.Popen(  # noqa: S603 - an argument list of our own, never a shell
                     argv,
@@ -93,11 +97,14 @@ class Machine:
                     stderr=err,
                     env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})},
                     start_new_session=True,
+                    preexec_fn=restore,  # noqa: PLW1509 - there are no threads here
                 )
             except OSError as error:
+                restore()
                 missing = error.errno == errno.ENOENT
                 return Ran(argv, NOT_FOUND if missing else NOT_EXECUTABLE, "", os.strerror(error.errno or 0), missing)
             try:
+                restore()
                 code: int | None = process.wait(timeout_s)
             except subprocess.TimeoutExpired:
                 code = None

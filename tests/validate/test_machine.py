@@ -1,6 +1,7 @@
 import errno
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -135,3 +136,37 @@ def test_a_lent_folder_is_gone_afterwards(machine):
         assert machine.read(f"{folder}/a.hip") == "text"
 
     assert not Path(folder).exists()
+
+
+class Stopped(BaseException):
+    pass
+
+
+def test_a_signal_in_the_very_moment_of_a_start_leaves_nobody(machine, monkeypatch):
+    started = []
+
+    class Signalled(subprocess.Popen):
+        def __init__(self, *args, **options):
+            super().__init__(*args, **options)
+            started.append(self.pid)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def stop(*_):
+        raise Stopped
+
+    monkeypatch.setattr(subprocess, "Popen", Signalled)
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        with pytest.raises(Stopped):
+            machine.run(["sleep", "60"])
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(started[0], 0)
+
+
+def test_a_command_may_be_asked_to_end_as_ever(machine):
+    asked = "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"
+
+    assert machine.run([sys.executable, "-c", asked]).code == -signal.SIGTERM
