@@ -46,14 +46,11 @@ def doctor(which: Which, json: bool = False) -> None:
 @command
 def demo() -> None:
     """Verify the small bundle that ships with the kit, and see one changed byte caught; no engine, no GPU."""
-    from bundle.console import verdict_lines
+    from bundle.console import demo_lines
     from bundle.demo import demo as run
 
     shown = run()
-    print(verdict_lines(shown["verdict"]))
-    print(f"\none byte of {shown['changed']} changed in a copy:\n")
-    print(verdict_lines(shown["caught"]))
-    print(f"\nits report: {shown['report']}")
+    print(demo_lines(shown))
     leave(0 if (shown["verdict"]["verdict"], shown["caught"]["verdict"]) == ("CONFIRMED", "CONTRADICTED") else 1)
 
 
@@ -102,9 +99,12 @@ def mirror(folder: str, which: Which) -> None:
         folder: where to
     """
     from pins.mirror import mirror as copy
+    from pins.progress import amount
 
     chosen = choose(which)
-    copy(chosen.lock, fetched(chosen.lock), Path(folder))
+    done = copy(chosen.lock, fetched(chosen.lock), Path(folder))
+    size, copied = amount(done.bytes, "B"), amount(done.copied_bytes, "B")
+    say(f"{done.files} files, {size}, {copied} of them copied; where they are needed: KIT_SOURCE={folder} ./kit build")
     print(folder)
 
 
@@ -163,7 +163,8 @@ def validate(which: Which, where: Where, dry_run: bool = False, json: bool = Fal
     ran = run_anywhere("validate", [], which, where)
     report = report_document(ran.records)
     write(ran.out / "junit.xml", junit(report).encode())
-    show(report) if json else print(f"{counted(report['findings'])}: {ran.out / RECORDS['validate']}")
+    said = counted(report["findings"], gpu_result=ran.records[0]["backend"] != "cpu")
+    show(report) if json else print(f"{said}: {ran.out / RECORDS['validate']}")
     leave(exit_code(statuses(ran.records)))
 
 
@@ -230,6 +231,7 @@ def bundle(
             paths = [chosen.out / name for name in RECORDS.values()]
             image = image_record(chosen.out / "image.json")
             sealed = seal(*paths, image=image, lock=chosen.lock.document, out=place, case=own)
+    say(f"{sealed['title']}: {sealed['summary']}")
     show({key: sealed[key] for key in ("path", "bundle_hash", "content_hash")}) if json else print(sealed["path"])
 
 
@@ -250,7 +252,7 @@ def verify(path: str, rebuild: bool = False, yes: bool = False, json: bool = Fal
 
     again = (lambda document: rebuilt(document, yes=yes)) if rebuild else None
     verdict = judge(Path(path), rebuild=again, unexpected=unexpected)
-    show(verdict) if json else print(verdict_lines(verdict))
+    show(verdict) if json else print(verdict_lines(verdict, rebuild=rebuild))
     leave(exit_code(verdict, rebuild=rebuild))
 
 
@@ -267,7 +269,8 @@ def card(card: str, bundle: str, allow_cpu: bool = False, allow_quick: bool = Fa
     from bundle.card import put
 
     done = put(Path(bundle), Path(card), allow_cpu=allow_cpu, allow_quick=allow_quick)
-    say("inserted" if done["changed"] else "unchanged: the card has this section already")
+    new = "inserted into a new file" if done["created"] else "inserted"
+    say(new if done["changed"] else "unchanged: the card has this section already")
     print(done["card"])
 
 
@@ -289,7 +292,8 @@ def reproduce(which: Which, suite: str = "smoke", json: bool = False) -> None:
         show(answer) if json else print(ending(answer))
     else:
         say("nothing is measured before it is proved correct: mend what did not pass above, then run this again")
-        show(answer) if json else print(counted(answer["findings"]))
+        said = counted(answer["findings"], gpu_result=chosen.backend != "cpu")
+        show(answer) if json else print(said)
     leave(code)
 
 
