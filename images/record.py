@@ -78,6 +78,7 @@ def as_committed(image: dict[str, Any], pins: Path = PINS) -> bool:
 
 
 def _in_engine(lock: Lock, engine: Engine, pins: Path) -> dict[str, Any] | None:
+    """Return the committed record, with the name and id that the image has in this engine, if it is there."""
     known = committed(lock, pins)
     if not known:
         return None
