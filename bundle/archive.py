@@ -70,6 +70,14 @@ def read(stream: BinaryIO, take: Callable[[str, int], None]) -> Iterator[tuple[s
         raise KitError("the archive does not end where its end says", _HINT)
 
 
+def begins(head: bytes) -> bool:
+    """Tell whether an archive that begins with these bytes, a block of them or fewer, can be one that we wrote."""
+    try:
+        return not head or (len(head) < BLOCK and head.startswith(FOLDER.encode())) or bool(_entry(head))
+    except KitError:
+        return False
+
+
 def _entry(head: bytes) -> tuple[str, int]:
     """Return path and size from a header that is exactly ours."""
     if len(head) != BLOCK:

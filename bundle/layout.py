@@ -16,6 +16,13 @@ CASE_FOLDER = "case/"
 #: What was observed. Every other file is generated from these.
 EVIDENCE = (LOCK, IMAGE, REPORT, PROTOCOL, SAMPLES)
 GUIDE = "VERIFY.md"
+#: Every name that the kit gives a file of a bundle; only files in `case/` have names of their own.
+NAMES = frozenset(
+    {
+        MANIFEST, *EVIDENCE, SUMMARY, GUIDE, "benchmarks/summary.csv", "validate/junit.xml", "hardware.json",
+        "report.md", "report.html", "card.md", "packages/dpkg.txt", "packages/pip.txt",
+    }
+)  # fmt: skip
 
 #: Stands first wherever a CPU's figures are shown.
 NOT_A_GPU_RESULT = "not a GPU result"

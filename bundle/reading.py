@@ -44,6 +44,24 @@ def read(path: Path) -> dict[str, bytes]:
     return files
 
 
+def regular(path: Path) -> BinaryIO:
+    """Open a regular file, by a link to it, too; KitError for anything else, which could block us or have no end."""
+    handle = os.open(path, FLAGS & ~os.O_NOFOLLOW)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise KitError(f"{path} is not a regular file", "write it to a file first, and give that")
+    return os.fdopen(handle, "rb")
+
+
+def content(path: Path, most: int) -> bytes:
+    """Return what a regular file holds; KitError when that is more than `most` bytes."""
+    with regular(path) as stream:
+        data = stream.read(most + 1)
+    if len(data) > most:
+        raise KitError(f"{path} is larger than {most} bytes", "give the file that the run wrote")
+    return data
+
+
 def _no_bundle(path: Path) -> KitError:
     return KitError(f"{path} is not a bundle: it has no {layout.MANIFEST}", WANTED)
 

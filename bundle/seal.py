@@ -6,7 +6,7 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bundle import agreement, identity, layout, redaction, streams, writing
+from bundle import agreement, identity, layout, reading, redaction, streams, writing
 from bundle import story as tell
 from bundle.evidence import Evidence, Report, Results, attempt, parse
 from bundle.format import plain
@@ -44,7 +44,7 @@ def seal(
     that names a machine or a person (`names`; by default this machine's own), and verifies.
     """
     files = gather(report_path, results_path, image=image, lock=lock, case=case)
-    writing.refuse_to_overwrite(out / writing.FOLDER)
+    writing.refuse_to_overwrite(out)
     try:
         manifest, files, summary = assemble(files, created_at=created_at or now(), names=names)
     except KitError as error:  # the user knows these records by the names of their files
@@ -179,6 +179,7 @@ def describe(
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
-    except OSError as error:
-        raise KitError(f"cannot read {path}: {error.strerror}", "run validate and benchmark first") from error
+        return reading.content(path, layout.MAX_TOTAL_BYTES)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise KitError(f"cannot read {path}: {reason}", "run validate and benchmark first") from error

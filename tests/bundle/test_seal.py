@@ -4,6 +4,7 @@ import errno
 import hashlib
 import json
 import os
+import shutil
 import tarfile
 
 import pytest
@@ -314,24 +315,146 @@ def seal_path():
     return Path
 
 
-@pytest.mark.parametrize(
-    "place",
-    [
-        pytest.param(lambda path: path.write_text("mine", encoding="utf-8"), id="a file"),
-        pytest.param(lambda path: path.symlink_to("elsewhere"), id="a link to nowhere"),
-        pytest.param(lambda path: path.symlink_to("."), id="a link to a folder"),
-        pytest.param(lambda path: (path.mkdir(), (path / "thesis.txt").touch()), id="somebody's folder"),
-    ],
-)
-def test_what_is_no_bundle_is_never_replaced_by_one(tmp_path, place):
-    (tmp_path / "out").mkdir()
-    place(tmp_path / "out/bundle")
-    before = sorted(path.name for path in (tmp_path / "out").rglob("*"))
+def mine(path):
+    """Put something of the user's at a path, and the folders that it needs."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("mine", encoding="utf-8")
 
-    with pytest.raises(KitError, match="move it away"):
+
+def beside(name, data=b"damaged"):
+    """Return what puts a file of the user's beside one that a bundle has, too."""
+
+    def put(out):
+        mine(out / name / "precious.txt")
+        for path in (layout.MANIFEST, layout.REPORT):
+            mine(out / name / path)
+            (out / name / path).write_bytes(data)
+
+    return put
+
+
+def sealed_before(change):
+    """Return what changes a place in which a bundle was sealed before."""
+
+    def put(out):
+        sealed(out.parent)
+        change(out)
+
+    return put
+
+
+def a_tar(out, *, empty_folder=False):
+    with tarfile.open(out / "bundle.tar", "w") as tar:
+        info = tarfile.TarInfo("bundle/" if empty_folder else "bundle/report.md")
+        info.type, info.uname = (tarfile.DIRTYPE if empty_folder else tarfile.REGTYPE), "somebody"
+        tar.addfile(info)
+
+
+IN_THE_WAY = [
+    ("a file", "bundle", lambda out: mine(out / "bundle")),
+    ("a link to nowhere", "bundle", lambda out: (out / "bundle").symlink_to("elsewhere")),
+    ("a link to a folder", "bundle", lambda out: (out / "bundle").symlink_to(".")),
+    ("somebody's folder", "bundle/thesis.txt", lambda out: mine(out / "bundle/thesis.txt")),
+    ("a manifest of another tool", "bundle/precious.txt", beside("bundle", b'{"js":1}')),
+    ("beside a damaged bundle", "bundle/precious.txt", beside("bundle")),
+    ("an empty folder of theirs", "bundle/photos", lambda out: (out / "bundle/photos").mkdir(parents=True)),
+    ("a report alone with others", "bundle/data.bin", lambda out: [mine(out / "bundle" / name)
+                                                                   for name in ("data.bin", layout.REPORT)]),
+    ("notes in a sealed bundle", "bundle/notes.md", sealed_before(lambda out: mine(out / "bundle/notes.md"))),
+    ("notes deep in it", "bundle/validate/notes.md", sealed_before(lambda out: mine(out / "bundle/validate/notes.md"))),
+    ("a case without a manifest", "bundle/case/mine.py", lambda out: mine(out / "bundle/case/mine.py")),
+    ("a link for one of its files", "bundle/card.md", sealed_before(
+        lambda out: ((out / "bundle/card.md").unlink(), (out / "bundle/card.md").symlink_to("report.md")))),
+    ("a fifo for one of its files", "bundle/card.md", lambda out: ((out / "bundle").mkdir(),
+                                                                   os.mkfifo(out / "bundle/card.md"))),
+    *[(f"a folder called {name}", f"{name}/precious", lambda out, name=name: mine(out / name / "precious"))
+      for name in (".bundle.old", ".bundle.new")],
+    *[(f"{what} called {name}", name, lambda out, name=name, make=make: make(out / name))
+      for name in ("bundle.tar", ".bundle.tar.part")
+      for what, make in (
+          ("a file", mine),
+          ("a folder", lambda path: mine(path / "x")),
+          ("a link", lambda path: (mine(path.with_name("real.tar")), path.symlink_to("real.tar"))),
+          ("a fifo", os.mkfifo),
+      )],
+    ("another tar", "bundle.tar", a_tar),
+    ("a tar of a folder", "bundle.tar", lambda out: a_tar(out, empty_folder=True)),
+]  # fmt: skip
+
+
+def everything(folder):
+    """Return all below a folder: the bytes of each file, where each link goes, what else there is."""
+    return {
+        str(path): (path.is_symlink() and str(path.readlink())) or (path.read_bytes() if path.is_file() else "")
+        for path in folder.rglob("*")
+    }
+
+
+@pytest.mark.parametrize(("named", "put"), [pytest.param(*rest, id=what) for what, *rest in IN_THE_WAY])
+def test_what_the_kit_did_not_write_is_never_replaced_and_is_named(tmp_path, named, put):
+    (tmp_path / "out").mkdir()
+    put(tmp_path / "out")
+    before = everything(tmp_path / "out")
+
+    with pytest.raises(KitError, match="move it away") as refused:
         sealed(tmp_path)
 
-    assert sorted(path.name for path in (tmp_path / "out").rglob("*")) == before
+    assert str(tmp_path / "out" / named) in refused.value.message
+    assert everything(tmp_path / "out") == before
+
+
+def test_the_report_that_is_sealed_is_not_lost_where_it_lies_in_a_bundles_place(tmp_path):
+    report, results = records(tmp_path)
+    inside = tmp_path / "out/bundle" / layout.REPORT
+    mine(inside.with_name("data.bin"))
+    inside.write_bytes(report.read_bytes())
+
+    with pytest.raises(KitError, match=r"data\.bin is not of a bundle"):
+        sealed(tmp_path, (inside, results))
+
+    assert inside.read_bytes() == report.read_bytes()
+
+
+def test_what_an_interrupted_seal_left_is_ours_an_own_case_too(tmp_path):
+    paths, case = own_case(tmp_path)
+    sealed(tmp_path, paths, case=case)
+    out = tmp_path / "out"
+    shutil.copytree(out / "bundle", out / ".bundle.new")
+    (out / ".bundle.new/card.md").unlink()
+    (out / "bundle").rename(out / ".bundle.old")
+    (out / ".bundle.tar.part").write_bytes((out / "bundle.tar").read_bytes()[:700])
+
+    sealed(tmp_path, paths, case=case)
+
+    assert sorted(path.name for path in out.iterdir()) == ["bundle", "bundle.tar"]
+    assert verify(out / "bundle")["verdict"] == "CONFIRMED"
+
+
+def test_every_file_of_a_bundle_has_a_name_that_the_layout_knows():
+    for options in ({}, {"host": True}, {"gpu": False}):
+        assert set(fakes.bundle(**options)) <= layout.NAMES
+
+
+@pytest.mark.parametrize("which", ["report", "results", "case"])
+@pytest.mark.parametrize("made", ["a fifo", "a device without end", "a folder", "nothing", "too large"])
+def test_what_is_sealed_must_be_a_regular_file_of_some_size(tmp_path, monkeypatch, which, made):
+    paths, case = own_case(tmp_path)
+    odd = tmp_path / "odd"
+    if made == "a fifo":
+        os.mkfifo(odd)
+    elif made == "a device without end":
+        odd.symlink_to("/dev/zero")
+    elif made == "a folder":
+        odd.mkdir()
+    elif made == "too large":
+        odd.write_bytes(b"x" * 1001)
+        monkeypatch.setattr(layout, "MAX_TOTAL_BYTES", 1000)
+    given = {"report": paths[0], "results": paths[1], "case": case, which: odd}
+
+    with pytest.raises(KitError, match=r"odd|larger than 1000") as refused:
+        sealed(tmp_path, (given["report"], given["results"]), case=given["case"])
+
+    assert refused.value.hint
 
 
 @pytest.mark.parametrize("kept_name", ["validate/report.jsonl", "bundle.json", None])
