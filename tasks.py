@@ -33,7 +33,7 @@ def doctor(which: Which, json: bool = False) -> None:
     from pins.host import look as look_at_host
     from schema.records import exit_code
 
-    findings = look(or_error(connect), or_error(lambda: find(look_at_host(), **which._asdict())), checkout=OUT)
+    findings = look(or_error(connect), or_error(lambda: find(look_at_host(), **which._asdict())), outputs=OUT)
     if json:
         show(findings)
     else:
@@ -80,13 +80,16 @@ def fetch(which: Which, json: bool = False) -> None:
     from dataclasses import asdict
 
     from pins.fetch import fetch as get
+    from pins.progress import amount
     from pins.store import Store
 
     got = get(choose(which).lock, Store())
     if json:
         show(asdict(got))
     else:
-        print(f"{got.files} files, {got.bytes} bytes, all verified; {got.downloaded_bytes} bytes were downloaded")
+        print(
+            f"{got.files} files, {amount(got.bytes, 'B')}, all verified; {amount(got.downloaded_bytes, 'B')} downloaded"
+        )
         if got.note:
             print(got.note)
 
@@ -130,7 +133,7 @@ def build(
 
     chosen = choose(which)
     if dry_run:
-        plan = builder.plan(chosen.lock)
+        plan = builder.plan(chosen.lock, out=chosen.out, engine=or_error(engine_door))
         show(plan) if json else print(builder.describe(plan))
         return
     engine, recipe = engine_door(), Path(dockerfile) if dockerfile else builder.DOCKERFILE

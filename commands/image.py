@@ -32,12 +32,12 @@ def fetched(lock: Lock) -> Store:
 
 
 def image_kept(chosen: Chosen, engine: Engine) -> dict[str, Any] | None:
-    """Return the image record if record, lock and the engine's image agree, and say when it was built."""
-    from images.build import kept
+    """Return the image record if record, lock and the engine's image agree, and say where it comes from."""
+    from images.build import kept, origin
 
     image = kept(chosen.lock, engine, chosen.out, tell=say)
     if image:
-        say(f"image: kept (built {image['built_at']})")
+        say(f"image: kept ({origin(image)})")
     return image
 
 

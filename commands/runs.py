@@ -108,6 +108,7 @@ def command_line(module: str, argv: list[str], which: Which, where: Where, case:
     extra = {Path(case).name: read(case)} if case else None
     cargo, _ = pack(chosen.lock.document, context_of(image, chosen.lock, chosen.backend), extra)
     write(chosen.out / "cargo.tar", cargo)
+    say(f"what the container reads from its stdin is in {chosen.out / 'cargo.tar'}, and stays there")
     return docker_run_line(
         access(chosen.backend, engine.about()),
         image["engine_id"],

@@ -49,7 +49,7 @@ def look(
     choice: Choice | KitError,
     *,
     root: Path = Path("/"),
-    checkout: Path = ROOT,
+    outputs: Path = ROOT,
     cache: Path | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> list[dict[str, Any]]:
@@ -64,7 +64,7 @@ def look(
     if gpus["user_namespace"]:
         reason = "this shell is in a user namespace: users and groups of the host are mapped or missing here"
         found.append(finding("host.user_namespace", "warn", "uid_map", reason, "run it outside, on the host itself"))
-    places = engine_place(about) | {"cache": cache or Store().root, "outputs": checkout}
+    places = engine_place(about) | {"cache": cache or Store().root, "outputs": outputs}
     needed = dict.fromkeys(places, 0) if isinstance(choice, KitError) else needs(choice.lock)
     found += [_disk(place, room, choice) for place, room in rooms(needed, places, about).items()]
     found += [_memory(root), _cpus(), _python(), _lock(choice)]

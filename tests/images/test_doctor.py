@@ -263,7 +263,7 @@ def test_devices_of_an_engine_elsewhere_are_not_judged_by_this_host_s(where, tmp
 
 
 def everything(root, engine, choice=None, environ=None):
-    return doctor.look(engine, choice or Choice(), root=root, checkout=root, cache=root, environ=environ or {})
+    return doctor.look(engine, choice or Choice(), root=root, outputs=root, cache=root, environ=environ or {})
 
 
 def test_a_whole_look_takes_well_under_two_seconds_and_every_fault_has_one_remedy(tmp_path):
@@ -371,7 +371,7 @@ def test_the_room_that_is_asked_for_is_a_build_s(tmp_path, monkeypatch):
             found = {
                 item["code"]: item
                 for item in doctor.look(
-                    FakeEngine(), Choice(lock), root=tree(tmp_path), checkout=tmp_path / "out", cache=tmp_path / "cache"
+                    FakeEngine(), Choice(lock), root=tree(tmp_path), outputs=tmp_path / "out", cache=tmp_path / "cache"
                 )
             }
             assert found[f"disk.{place}"]["status"] == status
@@ -387,7 +387,7 @@ def test_without_a_lock_nothing_is_claimed_about_room(tmp_path):
 
 def test_the_cache_is_the_store_s(tmp_path, monkeypatch):
     monkeypatch.setenv("KIT_CACHE", str(tmp_path / "elsewhere"))
-    found = doctor.look(FakeEngine(), Choice(), root=tree(tmp_path), checkout=tmp_path / "out" / "not yet")
+    found = doctor.look(FakeEngine(), Choice(), root=tree(tmp_path), outputs=tmp_path / "out" / "not yet")
 
     seen = {item["code"]: item["seen"] for item in found}
     assert seen["disk.cache"].endswith(f"free for {tmp_path / 'elsewhere'}")
@@ -396,7 +396,7 @@ def test_the_cache_is_the_store_s(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("where", ["/proc/x", "/sys/x", __file__, f"{__file__}/x"])
 def test_a_folder_that_cannot_be_written_is_told_from_a_full_one(where, tmp_path):
-    found = doctor.look(FakeEngine(), Choice(), root=tree(tmp_path), checkout=Path(where), cache=Path(where))
+    found = doctor.look(FakeEngine(), Choice(), root=tree(tmp_path), outputs=Path(where), cache=Path(where))
 
     for place in ("cache", "outputs"):
         [item] = [item for item in found if item["code"] == f"disk.{place}"]
