@@ -5,7 +5,18 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from bundle import cross_checks, kin, layout, protocol_rules, timing
+from bundle import (
+    case_rules,
+    cross_checks,
+    device_rules,
+    kin,
+    layout,
+    origin_rules,
+    process_rules,
+    protocol_rules,
+    sensors,
+    timing,
+)
 from bundle.evidence import attempt
 from bundle.format import plain
 from bundle.ledger import Disagreement
@@ -20,8 +31,7 @@ if TYPE_CHECKING:
 
 def disagreements(evidence: Evidence) -> list[Disagreement]:
     """Return where the evidence contradicts itself, or the rules that it names; empty when it agrees."""
-    others = (part.disagreements for part in (cross_checks, protocol_rules, timing, kin))
-    return _found(evidence, (*BELONGING, *others))
+    return _found(evidence, (*BELONGING, *(part.disagreements for part in RULES)))
 
 
 def strangers(evidence: Evidence) -> list[Disagreement]:
@@ -62,6 +72,11 @@ def _streams(evidence: Evidence) -> Iterator[Disagreement]:
     for what, seen in now.items():
         if seen != then[what]:
             yield Disagreement(f"the results name another {what} than the report", plain(seen), plain(then[what]))
+    before, after = report.start["environment"], results.start["environment"]
+    for name in sorted(before.keys() | after.keys()):
+        if before.get(name) != after.get(name):
+            what = f"the results name another value of {plain(name)} than the report"
+            yield Disagreement(what, plain(after.get(name, "not set")), plain(before.get(name, "not set")))
 
 
 def _about(start: dict[str, Any]) -> dict[str, Any]:
@@ -119,4 +134,7 @@ def own_files(evidence: Evidence) -> set[str]:
     return {case["file_sha256"] for case in cases if "file_sha256" in case}
 
 
+RULES = (
+    cross_checks, origin_rules, device_rules, case_rules, protocol_rules, process_rules, timing, sensors, kin,
+)  # fmt: skip
 BELONGING = (_streams, _image, _lock, _cases)

@@ -16,7 +16,7 @@ from validate.versions import agrees
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bundle.evidence import Evidence
+    from bundle.evidence import Evidence, Report
 
 TORCH = ("version", "build", "hip", "rocm", "cuda", "git", "arch_list")
 #: Component and source in the facts of `versions`, and what of the start record it is.
@@ -39,6 +39,8 @@ def disagreements(evidence: Evidence) -> Iterator[Disagreement]:
                 yield Disagreement(
                     f"{layout.REPORT}: start: {what}", plain(said[what]), f"{plain(seen)}, as its own checks saw"
                 )
+        yield from _computed(evidence.report)
+        yield from _installed(evidence.report)
     for path, stream in ((layout.REPORT, evidence.report), (layout.SAMPLES, evidence.results)):
         if stream:
             yield from _drivers(path, stream.start)
@@ -49,6 +51,7 @@ def _said(start: dict[str, Any]) -> dict[str, Any]:
     """Return what a start record says, by the names that are used here."""
     return {
         "python": start["python"],
+        "environment": start["environment"],
         **{f"torch.{key}": start["torch"].get(key) for key in TORCH},
         **{f"host.{key}": start["host"][key] for key in ("driver", "kernel")},
         "devices": [{key: device.get(key) for key in ("pci", "gfx")} for device in start["devices"]],
@@ -58,6 +61,8 @@ def _said(start: dict[str, Any]) -> dict[str, Any]:
 def _seen(facts: list[dict[str, Any]]) -> Iterator[tuple[str, Any]]:
     """Yield what the checks saw of the same."""
     found = {record["check"]: record["facts"] for record in facts}
+    if isinstance(variables := found.get("environment", {}).get("variables"), dict):
+        yield "environment", variables
     torch = _dict(found.get("torch_build", {}).get("torch"))
     yield from ((f"torch.{key}", torch[key]) for key in TORCH if key in torch)
     driver = found.get("driver", {})
@@ -70,6 +75,34 @@ def _seen(facts: list[dict[str, Any]]) -> Iterator[tuple[str, Any]]:
     devices = found.get("device_counts", {}).get("torch")
     if isinstance(devices, list):
         yield "devices", [{key: device.get(key) for key in ("pci", "gfx")} for device in devices]
+
+
+def _computed(report: Report) -> Iterator[Disagreement]:
+    """Numerics are computed on the devices of the start record, and on each of them."""
+    start = report.start
+    here = ["cpu"] if start["backend"] == "cpu" else [f"cuda:{device['index']}" for device in start["devices"]]
+    for record in report.facts if start["devices"] else ():
+        if record["check"] != "numerics":
+            continue
+        rows, devices = record["facts"].get("rows"), record["facts"].get("devices", here)
+        ran = {_dict(row).get("device") for row in rows} if isinstance(rows, list) else set()
+        if devices != here or not ran <= set(here):
+            seen = ", ".join(sorted(map(plain, {*ran, *devices}))) or "none"
+            yield Disagreement(f"{layout.REPORT}: the devices of numerics", seen, ", ".join(here))
+
+
+def _installed(report: Report) -> Iterator[Disagreement]:
+    """In a container, the PyTorch that was imported is the one that is installed; a host may have one of its own."""
+    found = {record["check"]: record["facts"] for record in report.facts}
+    wheels, seen = found.get("inventory", {}).get("wheels"), report.start["torch"]["version"]
+    listed = [wheel.get("version") for wheel in wheels if wheel.get("name") == "torch"] if wheels else []
+    if (
+        report.start["runtime"] == "container"
+        and seen
+        and len(listed) == 1
+        and str(listed[0]).partition("+")[0] != seen.partition("+")[0]
+    ):
+        yield Disagreement(f"{layout.REPORT}: start: torch.version", seen, f"{plain(listed[0])}, the one installed")
 
 
 def _dict(value: Any) -> dict[str, Any]:

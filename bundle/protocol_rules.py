@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from benchmarks import cases, statistics
+from benchmarks import statistics
 from benchmarks.clocks import CLOCKS
 from benchmarks.throttling import SHARE
 from bundle import layout
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from bundle.evidence import Evidence, Report, Results
 
 Key = tuple[str, int]
-#: Work of one step that nothing does.
-MOST_WORK = 1e30
 #: Statuses that claim a figure, best first.
 CLAIMS = tuple(status.value for status in MEASURED)
 
@@ -62,20 +60,8 @@ def _facts(report: Report) -> Iterator[Disagreement]:
 
 def _plan(protocol: dict[str, Any]) -> Iterator[Disagreement]:
     """Each case in each process, once, and nothing else."""
-    for case in protocol["cases"]:
-        if not (case["work"] or 0) <= MOST_WORK:
-            yield Disagreement(f"{layout.PROTOCOL}: {case['case']}: work", case["work"], f"at most {MOST_WORK}")
-    names, pairs = (
-        [case["case"] for case in protocol["cases"]],
-        [(case, process) for case, process in protocol["order"]],
-    )
-    built_in = {item["case"] for case in cases.built_in() for item in cases.describe(case)}
-    for name in [case["case"] for case in protocol["cases"] if "file_sha256" in case and case["case"] in built_in]:
-        yield Disagreement(
-            f"{layout.PROTOCOL}: the user's own case", name, "a name that is not that of a case of the kit"
-        )
-    if len(set(names)) != len(names):
-        yield Disagreement(f"{layout.PROTOCOL}: cases", "a case twice", "each case once")
+    names = {case["case"] for case in protocol["cases"]}
+    pairs = [(case, process) for case, process in protocol["order"]]
     wanted = len(names) * protocol["processes"]
     known = all(case in names and process < protocol["processes"] for case, process in pairs)
     if not known or not len(pairs) == len(set(pairs)) == wanted:
@@ -87,6 +73,7 @@ def _plan(protocol: dict[str, Any]) -> Iterator[Disagreement]:
 def _places(results: Results) -> Iterator[Disagreement]:
     """Each position has its one record, in its place, with the samples that it says."""
     order: list[Key] = [(case, process) for case, process in results.protocol["order"]]
+    places = {key: place for place, key in enumerate(order)}
     ran = {(run["case"], run["process"]): run for run in results.processes}
     if len(ran) != len(results.processes):
         yield Disagreement(f"{layout.SAMPLES}: a process stands twice", len(results.processes), len(ran))
@@ -94,14 +81,12 @@ def _places(results: Results) -> Iterator[Disagreement]:
         yield Disagreement(
             f"{layout.SAMPLES}: a process of the protocol did not report", _name(missing[0]), "one record each"
         )
-    if added := sorted(set(ran) - set(order)):
+    if added := sorted(ran.keys() - places.keys()):
         yield Disagreement(f"{layout.SAMPLES}: a process that the protocol does not have", _name(added[0]), "none")
     for key, run in ran.items():
         place = int(run["order"])  # JSON Schema counts 1.0 among the integers
         if place >= len(order) or order[place] != key:
-            yield Disagreement(
-                f"{layout.SAMPLES}: {_name(key)} ran out of order", place, order.index(key) if key in order else None
-            )
+            yield Disagreement(f"{layout.SAMPLES}: {_name(key)} ran out of order", place, places.get(key))
         taken, said = len(results.samples.get(key, ())), (run.get("stop") or {}).get("samples")
         if said is not None and said != taken:
             yield Disagreement(f"{layout.SAMPLES}: samples of {_name(key)}", taken, said)

@@ -8,7 +8,7 @@ show, busy machines included.
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
     from bundle.evidence import Evidence, Report, Results
 
-FIRST_YEAR = 2020  # a clock that says less was never set
+FIRST_YEAR, LAST_YEAR = 2020, 2100  # a clock that says less was never set; no file of the kit is younger
+#: By so much may the clocks of two machines differ.
+OTHER_CLOCKS = timedelta(days=1)
+#: By so much a validation may lie before or after the run that stands on it.
+APART = timedelta(days=366)
 #: Seconds of a step, far beyond all that any device does.
 SHORTEST_S, LONGEST_S = 1e-15, 1e9
 #: Seconds by which the dates may disagree with the monotonic clock: a run's origin lies before its date, which is
@@ -50,14 +54,19 @@ def moment(text: str) -> datetime | None:
         found = datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
     except ValueError:
         return None
-    return found if found.year >= FIRST_YEAR else None
+    return found if FIRST_YEAR <= found.year <= LAST_YEAR else None
 
 
 def disagreements(evidence: Evidence) -> Iterator[Disagreement]:
     """Yield the times that cannot have been."""
     if evidence.report:
         yield from _report(evidence.report)
+    if evidence.report and evidence.results:
+        yield from _apart(evidence.report.start["started_at"], evidence.results.start["started_at"])
     if evidence.results:
+        if not evidence.results.protocol["deadline_s"] <= LONGEST_S:
+            said = evidence.results.protocol["deadline_s"]
+            yield Disagreement(f"{layout.PROTOCOL}: deadline_s", said, f"at most {LONGEST_S}")
         yield from _dates(layout.SAMPLES, evidence.results)
         yield from _in_turn(evidence.results)
         for run in evidence.results.processes:
@@ -72,9 +81,17 @@ def _dates(path: str, stream: Report | Results) -> Iterator[Disagreement]:
     start, end = stream.start["started_at"], stream.end["finished_at"]
     for name, text in (("started_at", start), ("finished_at", end)):
         if moment(text) is None:
-            yield Disagreement(f"{path}: {name}", text, f"a date from {FIRST_YEAR} on")
+            yield Disagreement(f"{path}: {name}", text, f"a date from {FIRST_YEAR} to {LAST_YEAR}")
     if _lasted(stream) < 0:
         yield Disagreement(f"{path}: finished_at", end, f"not before {start}, when it began")
+
+
+def _apart(validated: str, ran: str) -> Iterator[Disagreement]:
+    one, other = moment(validated), moment(ran)
+    if one and other and abs(one - other) > APART:
+        yield Disagreement(
+            f"{layout.SAMPLES}: started_at", ran, f"within {APART.days} days of its validation, {validated}"
+        )
 
 
 def _lasted(stream: Report | Results) -> float:

@@ -25,7 +25,6 @@ are not those here.
 from __future__ import annotations
 
 import hashlib
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,9 +42,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from bundle.image import Rebuild, Unexpected
-
-#: By so much may the clocks of two machines differ.
-OTHER_CLOCKS = timedelta(days=1)
 
 
 def verify(path: Path | str, *, rebuild: Rebuild | None = None, unexpected: Unexpected | None = None) -> dict[str, Any]:
@@ -225,7 +221,7 @@ def _dated(created_at: str, evidence: Evidence, ledger: Ledger) -> None:
     """A bundle is sealed after what is in it; elsewhere, perhaps, where clocks are set otherwise."""
     sealed, stream = timing.moment(created_at), evidence.results or evidence.report
     finished = timing.moment(stream.end["finished_at"]) if stream else None
-    if sealed is None or (finished and sealed < finished - OTHER_CLOCKS):
+    if sealed is None or (finished and sealed < finished - timing.OTHER_CLOCKS):
         ledger.contradict(
             f"{layout.MANIFEST}: created_at", created_at, f"a date, not before the end of what it holds, {finished}"
         )

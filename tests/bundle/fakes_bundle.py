@@ -67,7 +67,14 @@ IMAGE = {
     "build_seconds": 61.5,
     "built_twice": {"identical": True, "differences": []},
 }
-CPU = {"backend": "cpu", "index": 0, "name": "AMD EPYC 9654", "pci": None, "compute_units": 2, "memory_bytes": 1 << 34}
+CPU = {
+    "backend": "cpu",
+    "index": 0,
+    "name": "AMD EPYC 9654 96-Core Processor",
+    "pci": None,
+    "compute_units": 2,
+    "memory_bytes": 1 << 34,
+}
 GPU = {
     "backend": "rocm",
     "index": 0,
@@ -173,12 +180,23 @@ def report(*, gpu=True, numerics=2, **options):
             record["facts"] = copy.deepcopy(FACTS[name])
         if name == "driver":
             record["facts"]["kernel"] = records[0]["host"]["kernel"]
+        if name == "environment":
+            record["facts"]["variables"] = dict(records[0]["environment"])
         if name == "versions":
             record["facts"]["sources"]["python"] = [["this interpreter", records[0]["python"]]]
         if name == "numerics":
             record["facts"]["rows"] = record["facts"]["rows"][:numerics]
         records += [record, *judge_again([record], lock)]
     return [*records, end(records)]
+
+
+def judged_again(records, lock):
+    """Return the records of a validation with the findings that follow from its facts as they are now."""
+    judged = [records[0]]
+    for record in records:
+        if record["kind"] == "facts":
+            judged += [record, *judge_again([record], lock)]
+    return [*judged, end(judged)]
 
 
 def results(*, processes=3, samples=40, case_sha256="", seed=1, gpu=True, **options):
@@ -199,7 +217,10 @@ def results(*, processes=3, samples=40, case_sha256="", seed=1, gpu=True, **opti
             at_s += taken[-1] * inner + 1e-4
             about = {"kind": "sample", "case": case, "process": process, "index": index}
             records.append({**about, "seconds": taken[-1], "at_s": at_s})
-        records.append({"kind": "telemetry", "process": position, "at_s": at_s, "device": GPU["pci"], "power_w": 688.5})
+        if gpu:
+            records.append(
+                {"kind": "telemetry", "process": position, "at_s": at_s, "device": GPU["pci"], "power_w": 688.5}
+            )
         records.append(process_record(case, process, position, taken, inner=inner, lasted=at_s - begin, gpu=gpu))
     return [*records, end(records)]
 

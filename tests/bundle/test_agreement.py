@@ -1,0 +1,129 @@
+"""What cannot have been is contradicted, by its name; what an honest run can say is believed."""
+
+import functools
+import json
+import time
+
+import pytest
+
+from bundle import agreement, layout, reading, seal, streams, verify
+from bundle.demo import EXAMPLE
+from tests.bundle import fakes_bundle as fakes
+from tests.bundle.lies import record
+from tests.bundle.lies_of_origin import LIES, held_back
+from tests.bundle.lies_of_time import together
+from tests.bundle.test_verify import contradictions, other_sources
+
+
+@functools.cache
+def honest(**options):
+    return fakes.bundle(**options)
+
+
+@pytest.mark.parametrize("foreign", [False, True], ids=["by the sources here", "by others"])
+@pytest.mark.parametrize(
+    ("options", "lie", "what"), [pytest.param(options, lie, what, id=name) for name, options, lie, what in LIES]
+)
+def test_what_cannot_have_been_is_contradicted_and_named_whoever_measured(options, lie, what, foreign):
+    good = honest(**options)
+    files = lie(good)
+    assert files != good
+
+    found = contradictions(verify.judge(other_sources(files, old=b"", new=b"") if foreign else files))
+
+    assert any(said.startswith(what) for said in found), found
+
+
+def disagreements(files):
+    """Return what the evidence contradicts, before figures and views are made again."""
+    evidence = {path: data for path, data in files.items() if layout.role(path) == "evidence"}
+    protocol = evidence.pop(layout.PROTOCOL)
+    assert protocol
+    return agreement.disagreements(seal.understood(evidence))
+
+
+def device(name="", **changes):
+    """Change the device of a run, and what its processes call it."""
+
+    def say(item):
+        item.update(device=name or item["device"])
+
+    renamed = changes | ({"name": name} if name else {})
+    return together(record("start", lambda it: it["devices"][0].update(renamed)), record("process", say, None))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(device(compute_units=38, compute_partition="CPX"), id="a part of a product"),
+        pytest.param(device("AMD Instinct MI308X", compute_units=80), id="a product without a peak"),
+        pytest.param(device("AMD Radeon Graphics", gfx="gfx1036", compute_units=2), id="a product not known"),
+        pytest.param(device(compute_units=None, memory_bytes=None, wavefront=None, power_cap_w=None), id="unknowns"),
+        pytest.param(
+            record("start", lambda it: (it["devices"][0].update(gfx="gfx90a"),
+                                        it["environment"].update(HSA_OVERRIDE_GFX_VERSION="9.0.10"))),
+            id="a target overridden, and said so",
+        ),
+        pytest.param(record("process", lambda it: it.update(status="failed", reason="x")), id="a late mistake"),
+        pytest.param(
+            record("process", lambda it: (it.update(status="out_of_memory", reason="x"), it.pop("check_after"))),
+            id="memory that ran out",
+        ),
+        pytest.param(
+            record("process", lambda it: it.update(cache={"mode": "hot", "sets": 1, "llc_bytes": None,
+                                                          "set_bytes": 10**15}), None),
+            id="a set as large as its author says",
+        ),
+    ],
+)  # fmt: skip
+def test_what_an_honest_run_can_say_is_believed(change):
+    assert disagreements(change(honest(host=True, with_report=False))) == []
+
+
+def test_readings_that_a_stall_kept_from_one_process_are_no_lie():
+    """The samples of two processes of three are tagged."""
+
+    def tag(item):
+        if item["process"]:
+            item["tags"] = ["throttled"]
+
+    def slower(item):
+        if item["process"]:
+            item.update(status="throttled", reason="held back")
+
+    files = record("process", slower, None)(record("sample", tag, None)(held_back()(honest())))
+
+    assert disagreements(files) == []
+
+
+def test_the_example_without_its_tags_is_contradicted():
+    files = reading.read(EXAMPLE)
+    records = [json.loads(line) for line in b"".join(streams.unpack(files[layout.SAMPLES])).splitlines()]
+    for item in records:
+        item.pop("tags", None)
+        if item.get("status") == "throttled":
+            item["status"] = "ok"
+            del item["reason"]
+    lied = fakes.sealed_again(files | {layout.SAMPLES: streams.pack(fakes.lines(records))})
+
+    found = [what for what in contradictions(verify.judge(lied)) if "tagged as throttled" in what]
+
+    assert any("attention.bf16.4096" in what for what in found), found
+
+
+def test_an_order_of_many_cases_is_compared_in_time_that_grows_with_it():
+    files = honest(host=True, with_report=False)
+    records = [json.loads(line) for line in b"".join(streams.unpack(files[layout.SAMPLES])).splitlines()]
+    start, many = records[0], 8000
+    start["protocol"]["cases"] = [fakes.CASES[1] | {"case": f"copy.fp32.{number}"} for number in range(many)]
+    start["protocol"] |= {"order": [[case["case"], 0] for case in start["protocol"]["cases"]], "processes": 1}
+    lied = files | {
+        layout.SAMPLES: streams.pack(fakes.lines([start, fakes.end([start])])),
+        layout.PROTOCOL: fakes.canon.dumps(start["protocol"]),
+    }
+    begin = time.process_time()
+
+    found = contradictions(verify.judge(fakes.sealed_again(lied)))
+
+    assert any("did not report" in what for what in found)
+    assert time.process_time() - begin < 10
