@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schema import canon, sources
+from schema.errors import KitError
 
 if TYPE_CHECKING:
     from array import array
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from bundle.evidence import Evidence
 
 FOLDER = Path(__file__).parent
+HINT = "unset PYTHONOPTIMIZE"
 
 
 def chain(evidence: Evidence) -> dict[str, Any]:
@@ -62,6 +64,12 @@ def _digest(series: array[float]) -> str:
 def bundle_hash(manifest: dict[str, Any]) -> str:
     """Return the digest over the manifest without this field. It has each file's digest: every byte counts."""
     return canon.digest({key: value for key, value in manifest.items() if key != "bundle_hash"})
+
+
+def require_docstrings() -> None:
+    """Raise KitError where Python has left them out: what a case measures is said in its docstring."""
+    if sys.flags.optimize > 1:
+        raise KitError("Python was told to leave docstrings out (-OO), and titles are made from them", HINT)
 
 
 @functools.cache

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 Rebuild = Callable[[dict[str, Any]], dict[str, Any]]
 #: Takes an image record; returns in what it differs from the identity that ships with the kit for its lock.
 Unexpected = Callable[[dict[str, Any]], list[dict[str, str]]]
+#: Takes the name of a lock; returns the digest of the lock of that name that ships with the kit, None without one.
+Shipped = Callable[[str], str | None]
 
 
 def as_committed(evidence: Evidence, unexpected: Unexpected | None, ledger: Ledger) -> None:
@@ -24,6 +26,17 @@ def as_committed(evidence: Evidence, unexpected: Unexpected | None, ledger: Ledg
     for item in unexpected(evidence.image) if unexpected and evidence.image else ():
         ledger.contradict(
             f"{layout.IMAGE}: {item['field']}", item["built"], f"{item['committed']}, as {item['path']} says"
+        )
+
+
+def another_lock(evidence: Evidence, shipped: Shipped | None, ledger: Ledger) -> None:
+    """Note a lock that bears the name of one of ours and is another: no identity is committed for its image."""
+    lock, digest = evidence.lock, evidence.start["lock_sha256"]
+    ours = shipped(lock["name"]) if lock and shipped else None
+    if lock and ours not in {None, digest}:
+        ledger.notes.append(
+            f"a lock of this name ships with the kit, and this is another: {lock['name']} here {digest}, with the kit "
+            f"{ours}; so its image is held against no committed identity"
         )
 
 

@@ -39,6 +39,8 @@ def read(path: Path) -> dict[str, bytes]:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise KitError(f"cannot read {path}: {reason}", WANTED) from error
+    except KitError as error:
+        raise KitError(error.message, error.hint or WANTED) from error
     if layout.MANIFEST not in files:
         raise _no_bundle(path)
     return files

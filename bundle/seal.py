@@ -96,6 +96,7 @@ class Assembled(NamedTuple):
 
 def assemble(raw: dict[str, bytes], *, created_at: str, names: Mapping[bytes, str] | None = None) -> Assembled:
     """Return the bundle made from this evidence; KitError when it cannot be sealed."""
+    identity.require_docstrings()
     files = dict(raw)
     redaction.refuse(files, dict(redaction.names() if names is None else names), raw.get(layout.LOCK, b""))
     if layout.SAMPLES in files:

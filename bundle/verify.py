@@ -5,12 +5,14 @@ L0, in this order; a step that stands on something already found wrong is left o
 | step                                                                                               | module         |
 |----------------------------------------------------------------------------------------------------|----------------|
 | (1) read within bounds: no link, device or path that leaves; nothing extracted, nothing executed   | reading        |
-| (2) `bundle.json`: strict JSON, its schema, canonical bytes, its own hash                          | here           |
-| (3) files: those listed and no other, each with its size and digest                                | here           |
+| (2) `bundle.json`: strict JSON, its schema, canonical bytes, its own hash                          | manifest       |
+| (3) files: those listed and no other, each with its size and digest                                | manifest       |
 | (4) evidence: each document against its schema, each stream complete                               | evidence       |
 | (5) belonging: report, results, image, lock and the user's case file are of one run                | agreement      |
 |     what the checks saw is what report and results say of software and devices                     | cross_checks   |
+|     lock, image, devices, cases and ends of processes can have been                                | *_rules        |
 |     the run kept its protocol, and no status is better than its samples                            | protocol_rules |
+|     the sensors' readings can have been, and samples are tagged by them                            | sensors        |
 |     the times can have been                                                                        | timing         |
 |     where K is that of the sources here, they would have fixed the same                            | kin            |
 | (6) figures: the summary computed again from the raw samples, to the last digit                    | again          |
@@ -24,36 +26,41 @@ are not those here.
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bundle import again, identity, image, judging, kin, layout, reading, rows, timing
+from bundle import again, identity, image, judging, layout, reading
+from bundle import manifest as about
 from bundle import story as tell
 from bundle.agreement import disagreements
 from bundle.evidence import Evidence, attempt, parse
 from bundle.format import count
 from bundle.ledger import Disagreement, Ledger
 from bundle.protocol_rules import CLAIMS
-from schema import canon, documents
 from schema.errors import KitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from bundle.image import Rebuild, Unexpected
+    from bundle.image import Rebuild, Shipped, Unexpected
 
 
-def verify(path: Path | str, *, rebuild: Rebuild | None = None, unexpected: Unexpected | None = None) -> dict[str, Any]:
+def verify(
+    path: Path | str,
+    *,
+    rebuild: Rebuild | None = None,
+    unexpected: Unexpected | None = None,
+    shipped: Shipped | None = None,
+) -> dict[str, Any]:
     """Return the verdict (verdict-1) on the folder or archive at `path`.
 
     `rebuild` takes the lock and returns the record (image-1) of an image built from it anew. It is called only when
     L0 holds: a lock from a bundle that contradicts itself is not worth running. Where it raises KitError, L1 is not
     checked, and says why. `unexpected` takes the image record and returns in what (`field`, `built`, `committed`,
-    `path`) it differs from the identity that ships with the kit for its lock. Raises KitError for what cannot be read,
-    or tries to leave its place.
+    `path`) it differs from the identity that ships with the kit for its lock, `shipped` the name of a lock and returns
+    the digest of the kit's own of that name. Raises KitError for what cannot be read, or tries to leave its place.
     """
-    return judge(reading.read(Path(path)), rebuild=rebuild, unexpected=unexpected)
+    return judge(reading.read(Path(path)), rebuild=rebuild, unexpected=unexpected, shipped=shipped)
 
 
 def exit_code(verdict: dict[str, Any], *, rebuild: bool) -> int:
@@ -65,23 +72,29 @@ def exit_code(verdict: dict[str, Any], *, rebuild: bool) -> int:
 
 
 def judge(
-    files: Mapping[str, bytes], *, rebuild: Rebuild | None = None, unexpected: Unexpected | None = None
+    files: Mapping[str, bytes],
+    *,
+    rebuild: Rebuild | None = None,
+    unexpected: Unexpected | None = None,
+    shipped: Shipped | None = None,
 ) -> dict[str, Any]:
     """Return the verdict on these files, already read."""
+    identity.require_docstrings()
     ledger = Ledger()
-    manifest = _manifest(files[layout.MANIFEST], ledger)
+    manifest = about.read(files[layout.MANIFEST], ledger)
     levels: dict[str, str] = {}
     if manifest is None:
         ledger.skip("everything else", f"{layout.MANIFEST} does not say what belongs here")
         levels["L0"] = "CONTRADICTED"
         return ledger.verdict(levels, bundle_hash=None, gpu_result=None)
-    sealed = again.Sealed(files, manifest, _files(files, manifest, ledger))
+    sealed = again.Sealed(files, manifest, about.files(files, manifest, ledger))
     evidence = _evidence(sealed, ledger)
     if evidence:
         figures = again.figures(sealed, evidence, ledger)
         ledger.claimed += _claims(tell.Story(evidence, figures, manifest["content_hash"]), ledger)
         image.as_committed(evidence, unexpected, ledger)
-        _derived(sealed, evidence, figures, ledger)
+        image.another_lock(evidence, shipped, ledger)
+        about.follows(sealed, evidence, figures, ledger)
         judging.findings(evidence, ledger)
         again.views(sealed, evidence, figures, ledger)
         _missing(evidence, ledger)
@@ -91,52 +104,6 @@ def judge(
     levels["L1"] = image.built_again(evidence, rebuild, ledger)
     ledger.skip("L2 to L4: findings, errors and speed on this machine", "they need a run on it")
     return ledger.verdict(levels, bundle_hash=manifest["bundle_hash"], gpu_result=manifest["gpu_result"])
-
-
-def _manifest(data: bytes, ledger: Ledger) -> dict[str, Any] | None:
-    """Step 2. None when the manifest cannot be used at all; what is wrong beside that is in the ledger."""
-    try:
-        if len(data) > layout.MAX_MANIFEST_BYTES:
-            raise KitError(f"larger than {layout.MAX_MANIFEST_BYTES} bytes")
-        manifest: dict[str, Any] = documents.parse_json(data, layout.MANIFEST)
-        documents.check(manifest, "bundle-1", layout.MANIFEST)
-        canonical = canon.dumps(manifest) + b"\n"
-        own = identity.bundle_hash(manifest)
-    except KitError as error:
-        ledger.contradict(layout.MANIFEST, error, "a manifest that follows schema bundle-1")
-        return None
-    whole = ledger.equal(layout.MANIFEST, "other bytes" if data != canonical else "", "")
-    if ledger.equal(f"{layout.MANIFEST}: bundle_hash", manifest["bundle_hash"], own) and whole:
-        ledger.confirmed.append(f"{layout.MANIFEST} is canonical, and its hash is its own")
-    return manifest
-
-
-def _files(files: Mapping[str, bytes], manifest: dict[str, Any], ledger: Ledger) -> set[str]:
-    """Step 3. Return the paths that are as sealed."""
-    listed = {item["path"]: item for item in manifest["files"]}
-    sound: set[str] = set()
-    if [item["path"] for item in manifest["files"]] != sorted(listed) or layout.MANIFEST in listed:
-        ledger.contradict(f"{layout.MANIFEST}: files", "a path twice or out of order", "each path once, sorted")
-        return sound
-    for path in sorted(listed.keys() - files.keys()):
-        ledger.contradict(path, "missing", "a file")
-    for path in sorted(files.keys() - listed.keys() - {layout.MANIFEST}):
-        ledger.contradict(
-            path, "an empty folder" if path.endswith("/") else "a file", "nothing: the manifest does not list it"
-        )
-    for path in sorted(path for path in listed if not layout.fits(path)):
-        ledger.contradict(path, "a path", "one that may stand in a bundle")
-    for path in sorted(listed.keys() & files.keys()):
-        item, data = listed[path], files[path]
-        if (
-            ledger.equal(path, f"{len(data)} bytes", f"{item['size_bytes']} bytes")
-            and ledger.equal(path, f"sha256 {hashlib.sha256(data).hexdigest()}", f"sha256 {item['sha256']}")
-            and ledger.equal(f"{path}: role", item["role"], layout.role(path))
-        ):
-            sound.add(path)
-    if not ledger.contradicted:
-        ledger.confirmed.append(f"{count(len(sound) + 1, 'file')} and no other, each with its size and digest")
-    return sound
 
 
 def _evidence(sealed: again.Sealed, ledger: Ledger) -> Evidence | None:
@@ -192,39 +159,6 @@ def _claims(story: tell.Story, ledger: Ledger) -> list[str]:
         ledger.contradict("the evidence", error, "evidence that can be reported")
         return []
     return found
-
-
-def _derived(sealed: again.Sealed, evidence: Evidence, figures: dict[str, Any] | None, ledger: Ledger) -> None:
-    """Compare what the manifest says about its evidence with the evidence."""
-    manifest = sealed.manifest
-    for key, seen in identity.chain(evidence).items():
-        ledger.equal(f"{layout.MANIFEST}: chain.{key}", manifest["chain"][key], seen)
-    if manifest["chain"] == identity.chain(evidence):
-        ledger.confirmed.append("the chain holds: lock, image, kit, protocol")
-    ledger.equal(f"{layout.MANIFEST}: gpu_result", manifest["gpu_result"], evidence.gpu)
-    ledger.equal(
-        f"{layout.MANIFEST}: content_hash",
-        manifest["content_hash"],
-        identity.content_hash(evidence),
-        "the content hash is that of the evidence",
-    )
-    _dated(manifest["created_at"], evidence, ledger)
-    if not kin.same(evidence):
-        ledger.skip(layout.AT_ITS_WORD, f"{kin.AT_ITS_WORD}; K {manifest['chain']['cargo_sha256']}")
-    if over := tell.above_peak(figures):
-        ledger.notes.append(f"above the datasheet's peak, so doubtful: {', '.join(over)}")
-    if figures and (caution := rows.caution(figures["cases"])):
-        ledger.notes.append(caution)
-
-
-def _dated(created_at: str, evidence: Evidence, ledger: Ledger) -> None:
-    """A bundle is sealed after what is in it; elsewhere, perhaps, where clocks are set otherwise."""
-    sealed, stream = timing.moment(created_at), evidence.results or evidence.report
-    finished = timing.moment(stream.end["finished_at"]) if stream else None
-    if sealed is None or (finished and sealed < finished - timing.OTHER_CLOCKS):
-        ledger.contradict(
-            f"{layout.MANIFEST}: created_at", created_at, f"a date, not before the end of what it holds, {finished}"
-        )
 
 
 def _missing(evidence: Evidence, ledger: Ledger) -> None:

@@ -14,6 +14,7 @@ from bundle.format import visible
 from bundle.identity import content_hash
 from bundle.story import Story
 from schema import canon, documents
+from schema.errors import KitError
 
 if TYPE_CHECKING:
     from bundle.evidence import Evidence
@@ -24,6 +25,7 @@ COLUMNS = (
     "samples", "within", "between", "p5_s", "p95_s", "peak", "of_peak", "power_w", "own",
 )  # fmt: skip
 
+AGAIN = "validate and measure again: no device works at such a rate"
 FORMULA = frozenset("=+-@")
 
 
@@ -36,6 +38,10 @@ def summary(evidence: Evidence) -> dict[str, Any] | None:
     found: dict[str, Any] = attempt(
         "computing the summary", lambda: summarize(run.start, run.processes, taken, run.telemetry)
     )
+    try:
+        canon.dumps(found)
+    except KitError as error:
+        raise KitError(f"the summary of the samples has a figure beyond all numbers: {error.message}", AGAIN) from error
     documents.check(found, "summary-1", "the summary")
     return found
 

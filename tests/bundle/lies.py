@@ -235,6 +235,7 @@ LIES = [
     ("a notice taken away", manifest(notice="all is well"), "bundle.json: notice"),
     ("a GPU claimed or denied", manifest(gpu_result=False), "bundle.json: gpu_result"),
     ("another content hash", manifest(content_hash="0" * 64), "bundle.json: content_hash"),
+    ("another version of the kit beside our views", manifest(kit_version="99.9.9"), "bundle.json: kit_version"),
     ("a manifest of another version", manifest(schema="bundle-2"), "bundle.json"),
     ("a field more in the manifest", manifest(more=1), "bundle.json"),
     ("a figure of a wrong result", process(check_after=WRONG), layout.SAMPLES),

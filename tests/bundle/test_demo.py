@@ -52,6 +52,12 @@ def test_the_demo_confirms_the_bundle_and_catches_one_changed_byte_in_seconds():
     assert tree(EXAMPLE) == before
 
 
+def test_the_demo_needs_no_room_on_any_disk(monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "full"))
+
+    assert demo()["caught"]["verdict"] == "CONTRADICTED"
+
+
 def test_what_the_demo_says_is_short_and_ends_with_what_it_showed():
     said = console.demo_lines(demo()).splitlines()
 

@@ -5,10 +5,12 @@ import hashlib
 import json
 import os
 import re
+import subprocess
+import sys
 
 import pytest
 
-from bundle import archive, console, layout, streams, verify, views
+from bundle import archive, console, layout, seal, streams, verify, views
 from schema import canon, documents
 from schema.errors import KitError
 from tests.bundle import fakes_bundle as fakes
@@ -158,7 +160,7 @@ def other_sources(files, old=b'"status":"pass"', new=b'"status":"warn","reason":
     files[layout.SAMPLES] = streams.pack(unpacked.replace(fakes.identity.cargo().encode(), b"0" * 64))
     files[layout.REPORT] = files[layout.REPORT].replace(old, new)
     evidence = {path: data for path, data in files.items() if layout.role(path) == "evidence"}
-    from bundle import identity, seal
+    from bundle import identity
 
     understood = seal.understood(evidence)
     return fakes.sealed_again(
@@ -340,6 +342,55 @@ def test_facts_that_break_a_judge_end_in_a_verdict_not_a_traceback(good, monkeyp
 
     assert contradictions(verdict) == [layout.REPORT]
     assert "ZeroDivisionError" in verdict["contradicted"][0]["seen"]
+
+
+@pytest.mark.parametrize(
+    ("digest", "notes"), [(None, 0), (fakes.L, 0), ("e" * 64, 1)], ids=["not one of ours", "ours", "another"]
+)
+def test_a_lock_that_bears_the_name_of_one_of_ours_and_is_another_is_noted(good, digest, notes):
+    asked = []
+
+    def shipped(name):
+        asked.append(name)
+        return digest
+
+    verdict = verify.judge(good, shipped=shipped)
+
+    found = [note for note in verdict["notes"] if "a lock of this name ships with the kit, and this is another" in note]
+    assert asked == [fakes.LOCK["name"]]
+    assert len(found) == notes
+    assert all(fakes.L in note and "e" * 64 in note for note in found)
+    assert verdict["verdict"] == "CONFIRMED"
+
+
+@pytest.mark.parametrize("call", ["verify.verify({place!r})", "seal.assemble({{}}, created_at='')"])
+def test_without_docstrings_nothing_is_judged_and_the_reason_is_said(good, tmp_path, call):
+    place = str(fakes.write(good, tmp_path / "bundle"))
+    code = f"""
+from bundle import seal, verify
+from schema.errors import KitError
+try:
+    {call.format(place=place)}
+except KitError as error:
+    print(error.message, "|", error.hint)
+"""
+
+    done = subprocess.run([sys.executable, "-OO", "-c", code], capture_output=True, text=True, check=True)
+
+    assert "docstrings" in done.stdout
+    assert done.stdout.strip().endswith("| unset PYTHONOPTIMIZE")
+
+
+def test_a_figure_beyond_all_numbers_is_refused_with_a_name_and_a_remedy():
+    files = fakes.evidence(host=True, with_report=False)
+    lines = [json.loads(line) for line in files[layout.SAMPLES].splitlines()]
+    lines[0]["protocol"]["cases"][0]["work"] = 1.7e308
+    sealed = seal.understood({layout.SAMPLES: streams.pack(fakes.lines(lines))})
+
+    with pytest.raises(KitError, match=r"the summary of the samples has a figure beyond all numbers: .*inf") as refused:
+        views.summary(sealed)
+
+    assert refused.value.hint == views.AGAIN
 
 
 # L1 -------------------------------------------------------------------------------------------------------------------
@@ -576,8 +627,10 @@ def test_a_hostile_folder_is_refused_before_it_is_read(good, tmp_path, harm, mon
     folder = fakes.write(good, tmp_path / "bundle")
     harm(folder)
 
-    with pytest.raises(KitError):
+    with pytest.raises(KitError) as refused:
         verify.verify(folder)
+
+    assert refused.value.hint
 
 
 def test_a_file_with_an_odd_name_is_only_a_file_too_many(good, tmp_path):
@@ -609,10 +662,12 @@ def test_a_folder_without_a_manifest_is_no_bundle_whatever_else_it_holds(tmp_pat
         verify.verify(tmp_path)
 
 
-@pytest.mark.parametrize("path", ["/dev/null", "/nonexistent", "/dev"])
-def test_what_is_no_bundle_is_refused(path):
-    with pytest.raises(KitError):
+@pytest.mark.parametrize("path", ["/dev/null", "/dev/zero", "/nonexistent", "/dev", "/proc", "/sys", "/", "x\0y", ""])
+def test_what_is_no_bundle_is_refused_with_a_remedy(path):
+    with pytest.raises(KitError) as refused:
         verify.verify(path)
+
+    assert refused.value.hint
 
 
 def test_the_digest_of_every_file_stands_in_the_manifest(good):
