@@ -16,7 +16,7 @@ from pathlib import Path
 
 from commands.chosen import HOST, OUT, ROOT, Which, choose, or_error
 from commands.files import alone_in, write
-from commands.image import engine_door, fetched, image_kept, rebuilt
+from commands.image import engine_door, fetched, image_kept, rebuilt, shipped
 from commands.options import command
 from commands.program import leave, main, say, show
 from commands.runs import RECORDS, Where, checked, command_line, run_anywhere, statuses, summarized
@@ -254,7 +254,7 @@ def verify(path: str, rebuild: bool = False, yes: bool = False, json: bool = Fal
     from images.record import unexpected
 
     again = (lambda document: rebuilt(document, yes=yes)) if rebuild else None
-    verdict = judge(Path(path), rebuild=again, unexpected=unexpected)
+    verdict = judge(Path(path), rebuild=again, unexpected=unexpected, shipped=shipped)
     show(verdict) if json else print(verdict_lines(verdict, rebuild=rebuild))
     leave(exit_code(verdict, rebuild=rebuild))
 

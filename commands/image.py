@@ -64,3 +64,10 @@ def rebuilt(document: dict[str, Any], *, yes: bool) -> dict[str, Any]:
     return builder.build(
         lock, engine_door(), fetched(lock), out=OUT / "rebuilt" / lock.name, force=True, suffix="-rebuilt"
     )
+
+
+def shipped(name: str) -> str | None:
+    """Return the digest (L) of the kit's own lock of this name; None where it has none."""
+    from pins.lock import load_all
+
+    return next((lock.sha256 for lock in load_all() if lock.name == name), None)
