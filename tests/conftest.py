@@ -3,6 +3,7 @@
 import io
 import os
 import shutil
+import signal
 import subprocess
 import tarfile
 from pathlib import Path
@@ -11,6 +12,11 @@ import pytest
 
 from images import engine as engines
 from schema.errors import KitError
+
+# Whoever runs the tests with nohup, or in the background of a shell, leaves signals ignored, for children too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+for number in (signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, signal.SIG_DFL)
 
 SMALL = "rocm-repro-kit-test:busybox"
 DOCKERFILE = b'FROM scratch\nADD root.tar /\nENV PATH=/bin\nENTRYPOINT ["/bin/echo", "the image\'s own entrypoint"]\n'
