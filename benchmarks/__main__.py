@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import dataclasses
 import hashlib
+import stat
 import sys
 import time
 from pathlib import Path
@@ -28,6 +29,8 @@ from validate.machine import Machine
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+NO_TORCH = "install PyTorch (`python3 -m validate` says which), or run this with a Python that has it"
+LARGEST_CASE = 1 << 20  # bytes
 DESCRIBE_S = 120  # seconds to import a case file, which may import torch
 
 
@@ -85,7 +88,7 @@ def _measure(options: argparse.Namespace, signals: Signals) -> int:
         say("looking at the machine and its torch ...")
         start = start_record("results-1", machine, lock=lock)
         if start.torch.get("version") is None:
-            raise KitError(f"torch cannot be imported: {start.torch.get('error', 'unknown')}", "run validate first")
+            raise KitError(f"torch cannot be imported: {start.torch.get('error', 'unknown')}", NO_TORCH)
         own = {"file": file, "file_sha256": sha256}
         items = _items(options, start.backend, own, signals, deadline_s or DESCRIBE_S)
         # A part of a suite is not the suite: nothing may take its figures for a whole run's.
@@ -141,12 +144,14 @@ def _number(option: str, text: str, *, whole: bool = False) -> float:
 
 def _file(name: str) -> tuple[str, str]:
     path = Path(name)
+    hint = "name a Python file: --case FILE.py"
     try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST_CASE:
+            raise KitError(f"the case {name} is no regular file of at most {LARGEST_CASE} bytes", hint)
         return str(path.resolve()), hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
-        raise KitError(
-            f"cannot read the case {name}: {error.strerror}", "name a Python file: --case FILE.py"
-        ) from error
+        raise KitError(f"cannot read the case {name}: {error.strerror}", hint) from error
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Where in a user's case file something went wrong, as `own.py:14`. Pure.
+"""What went wrong in a user's case file, and where, as `own.py:14`. Pure.
 
 The file is named by its path; where nothing points into it, its name alone is the answer.
 """
@@ -11,6 +11,15 @@ from typing import Any
 
 STACK = "(most recent call first)"  # how faulthandler heads a stack
 FRAME = re.compile(r'File "(.+)", line (\d+)')
+
+
+def words(error: BaseException) -> str:
+    """Return the first line of what an error says; empty where it says nothing, or fails when it should."""
+    try:
+        said = (error.msg or "") if isinstance(error, SyntaxError) else str(error)
+        return next((line.strip() for line in said.splitlines() if line.strip()), "")
+    except BaseException:  # noqa: BLE001 - whatever a user's own `__str__` raises, the error that it is about counts
+        return ""
 
 
 def of_error(error: BaseException, path: str) -> str:

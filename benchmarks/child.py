@@ -132,7 +132,7 @@ def _one(
         if bench.notes:
             run.facts["notes"] = bench.notes
     except Unsupported as error:
-        fields = run.end(SampleStatus.UNSUPPORTED, str(error) or "it does not say why")
+        fields = run.end(SampleStatus.UNSUPPORTED, blame.words(error) or "it does not say why")
     except BaseException as error:  # noqa: BLE001 - a case may fail, or exit, in any way it likes: that is data
         fields = run.end(*classify(error, job.get("file", "")))
     return {"kind": "process", "case": name, "process": process, "order": task["order"], **_after(torch, job, fields)}
@@ -176,7 +176,7 @@ def _after(torch: Any, job: dict[str, Any], fields: dict[str, Any]) -> dict[str,
 
 def classify(error: BaseException, path: str = "") -> tuple[SampleStatus, str]:
     """Return the status and reason for what a case raised; the reason begins with the place in the user's own file."""
-    first = (str(error).strip() or repr(error)).splitlines()[0]
+    first = blame.words(error) or "it says no more"
     misfit = isinstance(error, Misfit)
     text = first[:400] if misfit else f"{type(error).__name__}: {redact(first)[:300]}"
     if path:

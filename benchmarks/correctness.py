@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 PART = 1 << 24  # elements compared at once
+#: Where the record of a process has what its checks found.
+CHECKS = ("check_before", "check_after")
 #: One element may be off by so many tolerances of the largest in the reference: the tail of the errors whose size over
 #: all elements the tolerance bounds. A few elements that were never written vanish in the norm, and show here.
 ELEMENT = 2.0
@@ -20,7 +23,7 @@ def correctness(error: float | None, tolerance: float, reference: str, *, finite
 
     It passes when every value is finite and `error` is a number that is at most `tolerance`.
     """
-    if error is not None and not -math.inf < error < math.inf:
+    if error is not None and not -sys.float_info.max <= error <= sys.float_info.max:
         error = None
     passed = finite and error is not None and error <= tolerance
     return {"passed": passed, "error": error, "tolerance": tolerance, "finite": finite, "reference": reference}
@@ -33,6 +36,7 @@ def judged(found: Any) -> dict[str, Any]:
     """
     if not isinstance(found, dict):
         raise TypeError(f"{_short(found)}, which is no dict")
+    found = {name: plain(value) for name, value in found.items()}
     if lacks := [name for name in KINDS if name not in found]:
         raise ValueError(f"{_short(found)}, which has no {', '.join(lacks)}")
     if added := [str(name) for name in found if name not in KINDS]:
@@ -40,7 +44,7 @@ def judged(found: Any) -> dict[str, Any]:
     for name, (kinds, words) in KINDS.items():
         if not isinstance(found[name], kinds) or (isinstance(found[name], bool) and kinds is not bool):
             raise TypeError(f"{name} {_short(found[name])}, which is {words}")
-    if not 0 <= found["tolerance"] < math.inf:
+    if not 0 <= found["tolerance"] <= sys.float_info.max:
         raise ValueError(f"tolerance {found['tolerance']}, which is no number from 0 up")
     if found["error"] is not None and found["error"] < 0:
         raise ValueError(f"error {found['error']}, which is less than nothing")
@@ -59,6 +63,33 @@ KINDS: dict[str, tuple[Any, str]] = {
     "finite": (bool, "neither True nor False"),
     "reference": (str, "no text"),
 }
+
+
+def plain(value: Any) -> Any:
+    """Return the number or truth value in what numpy and torch compute, as Python's own; anything else as it is."""
+    return value.item() if hasattr(value, "item") and getattr(value, "shape", None) == () else value
+
+
+def wrong(process: Mapping[str, Any]) -> bool:
+    """Return whether the record of a process proves its result wrong, whatever its status says."""
+    return any(not process[name]["passed"] for name in CHECKS if name in process)
+
+
+def why_wrong(found: dict[str, Any]) -> str:
+    """Return why a `correctness` object does not pass; empty when it does."""
+    if found["passed"]:
+        return ""
+    if not found["finite"]:
+        return "the output has NaN or infinity"
+    error, allowed = found["error"], found["tolerance"]
+    # in as many digits as tell the two apart
+    said = (
+        [[f"{number:.{digits}g}" for number in (error, allowed)] for digits in range(3, 18)]
+        if error is not None
+        else []
+    )
+    seen, most = next((pair for pair in said if pair[0] != pair[1]), ("that is no number", f"{allowed:.3g}"))
+    return f"relative error {seen}, allowed {most}, against {found['reference']}"
 
 
 def _short(value: Any) -> str:

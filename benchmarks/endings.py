@@ -11,6 +11,8 @@ from typing import Any
 
 from benchmarks.blame import STACK, of_stack
 
+#: The phase that begins when a check has found a result wrong: however its process ends now, the result is invalid.
+AFTER_WRONG = "its end after a wrong result"
 LAST_LINES = 6
 LINE_LIMIT = 200  # characters of each last line
 #: Absolute paths: in quotes with anything in them, and plain up to a space. What comes after the last slash stays.
@@ -39,6 +41,11 @@ def reason_of(ended: Ended, deadline_s: float, path: str = "") -> tuple[str, str
 
     With the path of a user's own case file the reason begins with the place in it where the process was, if known.
     """
+    status, reason = _end_of(ended, deadline_s, path)
+    return ("invalid" if ended.phase == AFTER_WRONG else status), reason
+
+
+def _end_of(ended: Ended, deadline_s: float, path: str) -> tuple[str, str]:
     lines = [clean(line) for line in telling(ended.last_lines)]
     said = "; last lines: " + " | ".join(lines) if lines else ""
     where = f"during {ended.phase}"

@@ -6,10 +6,14 @@ mistake or not; what it writes there fails the case, and does not become a figur
 
 from __future__ import annotations
 
+import math
+import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import messages
+from benchmarks.correctness import wrong
+from benchmarks.witness import Seen, doubt
 from schema.records import MEASURED, SampleStatus
 
 if TYPE_CHECKING:
@@ -27,11 +31,15 @@ class Unfit(Exception):  # noqa: N818 - named for what a line is
 
 
 class Intake:
-    """Takes the lines of one child, in their order; `left` are the positions that it has not reported."""
+    """Takes the lines of one child, in their order; `left` are the positions that it has not reported.
 
-    def __init__(self, positions: Iterable[tuple[str, int, int]] = ()) -> None:
+    `origin` is when the run began, by `time.monotonic`.
+    """
+
+    def __init__(self, positions: Iterable[tuple[str, int, int]] = (), origin: float = 0.0) -> None:
         self.left = deque(positions)
-        self.taken = 0
+        self.origin = origin
+        self.seen: list[Seen] = []
         self.answered = False
 
     @property
@@ -39,24 +47,24 @@ class Intake:
         """Whether the child has said all that was asked of it."""
         return self.answered or not self.left
 
-    def take(self, line: bytes) -> dict[str, Any]:
-        """Return the record on a line; `Unfit` when it is none, or not the next one."""
+    def take(self, line: bytes, after: float = -math.inf) -> dict[str, Any]:
+        """Return the record on a line, sent `after` a time; `Unfit` when it is none, or not the next one."""
         try:
             item = messages.parse(line)
             if item["kind"] == "copied":
                 raise Unfit(COPIED)
-            self._assert_next(item)
+            self._assert_next(item, after)
         except (TypeError, KeyError, ValueError, RecursionError) as error:
             raise Unfit(NOT_OURS) from error
         return item
 
-    def _assert_next(self, item: dict[str, Any]) -> None:
+    def _assert_next(self, item: dict[str, Any], after: float) -> None:
         kind = item["kind"]
         if self.done:
             raise ValueError("more than was asked for")
         self.answered = kind in ANSWERS
         if kind == "sample":
-            self._sample(item)
+            self._sample(item, after)
         elif kind == "process":
             self._process(item)
         elif "case" in item:
@@ -67,11 +75,12 @@ class Intake:
         if (item["case"], item["process"]) != (case, process):
             raise ValueError(f"a record of {item['case']} amid those of {case}")
 
-    def _sample(self, item: dict[str, Any]) -> None:
+    def _sample(self, item: dict[str, Any], after: float) -> None:
         self._assert_current(item)
-        if item["index"] != self.taken:
+        if item["index"] != len(self.seen):
             raise ValueError("not the next sample")
-        self.taken += 1
+        times = (moment - self.origin for moment in (after, time.monotonic()))
+        self.seen.append(Seen(item["seconds"], item["at_s"], *times))
 
     def _process(self, item: dict[str, Any]) -> None:
         self._assert_current(item)
@@ -80,11 +89,12 @@ class Intake:
             raise ValueError("another position")
         if ended != SampleStatus.OK.value and "reason" not in item:
             raise ValueError("a status without a reason")
-        if "stop" in item and item["stop"]["samples"] != self.taken:
+        if "stop" in item and item["stop"]["samples"] != len(self.seen):
             raise ValueError("another count of samples")
         if ended in _MEASURED:
-            right = item.keys() >= FIGURE and item["check_before"]["passed"] and item["check_after"]["passed"]
-            if not (right and self.taken):
+            if not (item.keys() >= FIGURE and self.seen):
                 raise ValueError("a figure without what it needs")
+            if not wrong(item) and (why := doubt(self.seen, item["stop"]["seconds"], item["inner"], item["clock"])):
+                raise Unfit(why)
         self.left.popleft()
-        self.taken = 0
+        self.seen = []

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import statistics
-from benchmarks.correctness import correctness, every_value_finite, judged, tensors
+from benchmarks.correctness import correctness, every_value_finite, judged, tensors, why_wrong
+from benchmarks.endings import AFTER_WRONG
 from benchmarks.steps import Steps
 from schema.records import SampleStatus
 
@@ -103,8 +104,11 @@ def measure(
     steps.run(1)
     clock.synchronize()
     run.fields["first_call_s"] = time.perf_counter() - begin
+    if steps.output is None:
+        raise Misfit(case.step, "step() returned None: return the output")
     phase("check before")
     if reason := _check(case, steps, bench, run.fields, "check_before"):
+        phase(AFTER_WRONG)
         return run.end(SampleStatus.INVALID, f"before timing: {reason}")
     phase("warm-up")
     gc.collect()
@@ -124,7 +128,10 @@ def measure(
         steps.run(len(steps.outputs))
         clock.synchronize()
         reason = _check(case, steps, bench, run.fields, "check_after")
-    return run.end(SampleStatus.INVALID, f"after timing: {reason}") if reason else run.end()
+    if reason:
+        phase(AFTER_WRONG)
+        return run.end(SampleStatus.INVALID, f"after timing: {reason}")
+    return run.end()
 
 
 def _check(case: Any, steps: Steps, bench: Workbench, fields: dict[str, Any], name: str) -> str:
@@ -142,12 +149,7 @@ def _check(case: Any, steps: Steps, bench: Workbench, fields: dict[str, Any], na
     if not every_value_finite(steps.outputs):
         found = correctness(found["error"], found["tolerance"], found["reference"], finite=False)
     fields[name] = found
-    if not found["finite"]:
-        return "the output has NaN or infinity"
-    if not found["passed"]:
-        error = "that is no number" if found["error"] is None else found["error"]
-        return f"relative error {error}, allowed {found['tolerance']}, against {found['reference']}"
-    return ""
+    return why_wrong(found)
 
 
 def warm_up(clock: Any, steps: Steps, protocol: dict[str, Any], run: Run, *, may_delay: bool) -> Any:

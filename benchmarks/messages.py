@@ -147,7 +147,7 @@ _PROCESS = _object(
         "stop": _object(_STOP),
         "check_before": _judged,
         "check_after": _judged,
-        "facts": _object({}, {"notes": _list(_text)}, more=True),
+        "facts": _object({}, {"notes": _list(_text), "sampling_s": _list(_number)}, more=True),
     },
 )
 #: What each kind of line holds. A `phase` names its case once one is begun; the last three end what a child says.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks import plan, statistics, throttling
 from benchmarks.children import Fresh
+from benchmarks.correctness import wrong
 from benchmarks.endings import Ended, reason_of, redact
 from benchmarks.intake import Intake
 from benchmarks.progress import Progress
@@ -75,7 +76,8 @@ class Relay:
         """Take note of how the child ended."""
         self.flush(wait=False)
         if self.held and ended.unfit:
-            self.held.update(status=SampleStatus.FAILED.value, reason=ended.unfit)
+            reason = "; then: ".join([*([self.held["reason"]] if wrong(self.held) else []), ended.unfit])
+            self.held.update(status=SampleStatus.FAILED.value, reason=reason)
         elif self.held and ended.note:
             facts = self.held["facts"]
             facts["notes"] = [*facts.get("notes", []), ended.note]
@@ -129,7 +131,12 @@ class Relay:
             self.write_process(held)
 
     def write_process(self, item: dict[str, Any]) -> None:
-        """Write a process record, in words that name no machine, and note that its position is done."""
+        """Write a process record, in words that name no machine, and note that its position is done.
+
+        A result that a check found wrong is invalid, whatever else its process says or does.
+        """
+        if wrong(item):
+            item.update(status=SampleStatus.INVALID.value, reason=item.get("reason", "a check found its result wrong"))
         item.update({key: redact(item[key]) for key in ("reason", "facts") if key in item})
         self.writer.write_object(item)
         self.done[item["order"]] = item["status"]
@@ -173,7 +180,7 @@ def run(
         relay.begin(idle, group[0])
         progress.begin("starting a process")
         tasks = [{"item": items[order[place][0]], "process": order[place][1], "order": place} for place in group]
-        intake = Intake((*order[place], place) for place in group)
+        intake = Intake(((*order[place], place) for place in group), job["origin"])
         child = Fresh("benchmarks.child", {**job, "protocol": protocol, "tasks": tasks})
         try:
             ended = Watch(child, intake, relay.take, relay.tick, deadline_s).until_end(signals)

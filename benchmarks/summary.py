@@ -10,6 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import hardware, statistics
+from benchmarks.correctness import wrong
 from schema.records import MEASURED, SampleStatus
 
 if TYPE_CHECKING:
@@ -95,8 +96,12 @@ def _case(
 ) -> dict[str, Any]:
     statuses = [SampleStatus(process["status"]) for process in processes]
     status = max(statuses, key=WORSE.index, default=SampleStatus.SKIP)
+    denied = [process for process in processes if wrong(process) and process["status"] != SampleStatus.INVALID.value]
+    if denied:
+        status = SampleStatus.INVALID
     # The same words from several processes are said once, in the order of their first appearance.
     reasons = list(dict.fromkeys(process["reason"] for process in processes if process.get("reason")))
+    reasons += [f"process {process['process']}: a check found its result wrong" for process in denied]
     counted = [
         process
         for process in processes
@@ -154,13 +159,20 @@ def _power(processes: Sequence[dict[str, Any]], telemetry: Sequence[dict[str, An
     """Return the mean of the power readings while these processes sampled; None where there are none."""
     readings = []
     for process in processes:
-        begin, end = process.get("facts", {}).get("sampling_s", (math.inf, -math.inf))
+        begin, end = _sampling_of(process)
         readings += [
             reading["power_w"]
             for reading in telemetry
             if reading["process"] == process["order"] and begin <= reading["at_s"] <= end and "power_w" in reading
         ]
     return math.fsum(readings) / len(readings) if readings else None
+
+
+def _sampling_of(process: dict[str, Any]) -> tuple[float, float]:
+    """Return when a process sampled, by its facts, which nobody has held to a form; never, where they do not tell."""
+    found = process.get("facts", {}).get("sampling_s")
+    told = isinstance(found, list) and len(found) == 2 and all(isinstance(at, (int, float)) for at in found)
+    return (found[0], found[1]) if told else (math.inf, -math.inf)
 
 
 def round_figures(document: Any) -> Any:

@@ -58,6 +58,7 @@ class Watch:
         self.tail: deque[str] = deque(maxlen=KEPT_LINES)
         self.phase = "start"
         self.due = time.monotonic() + deadline_s
+        self.emptied = time.monotonic()  # what comes through the pipe for records was sent after this
         self.noise = child.process.stdout.fileno()  # type: ignore[union-attr]
         self.pipes = {child.records: Lines(), self.noise: Lines()}
 
@@ -96,20 +97,23 @@ class Watch:
 
     def _read(self, pipe: int) -> int:
         """Take what a pipe has; return how many bytes that was, 0 at its end."""
+        now = time.monotonic()
         data = os.read(pipe, READ_BYTES)
         if pipe == self.noise:
             for line in self.pipes[pipe].feed(data or b"\n"):  # the end of a pipe ends its last line
                 self._pass_on(line)
         else:
             for line in self.pipes[pipe].feed(data):  # a dying process may leave half a record
-                self._take(self.intake.take(line))
+                self._take(self.intake.take(line, self.emptied))
+            if len(data) < READ_BYTES:
+                self.emptied = now
         return len(data)
 
     def _take(self, item: dict[str, Any]) -> None:
         if item["kind"] == "phase":
             self.phase = item["phase"]
         elif item["kind"] == "process":
-            self.due = time.monotonic() + self.deadline_s
+            self.phase, self.due = "start", time.monotonic() + self.deadline_s
         self.on_record(item)
         if self.intake.done:
             self.phase, self.due = "its end", time.monotonic() + LEAVE_S

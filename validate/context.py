@@ -40,6 +40,9 @@ def _load(machine: Machine) -> dict[str, Any]:
 
 def read_lock(machine: Machine, path: str = "") -> dict[str, Any] | None:
     """Return the lock from `path` (JSON), else the one beside the cargo, else None. KitError when it cannot be read."""
+    found = machine.stat(path) if path else None
+    if found and found["kind"] != "file":
+        raise KitError(f"the lock {path} is no regular file", "give a lock as JSON: --lock FILE.json")
     text = machine.read(path or str(ROOT / "lock.json"))
     if text is None:
         if path:

@@ -11,6 +11,7 @@ import inspect
 import json
 import re
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -18,6 +19,7 @@ from typing import Any
 
 from benchmarks import blame
 from benchmarks.cases import attention, copy, decode, groupnorm, matmul, resnet50
+from benchmarks.correctness import plain
 from schema.errors import KitError
 
 #: Every case: arithmetic, memory, models.
@@ -68,6 +70,9 @@ UNITS = {"FLOP/s": "flop", "B/s": "bytes", "items/s": "items", "tokens/s": "toke
 #: The functions of a case, as they are called.
 CALLS = {"work": ("p",), "prepare": ("bench", "p"), "step": ("state", "i"), "check": ("state", "i", "output")}
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,99}")
+#: Characters of a title, and of a variant's parameters as JSON: they are read in tables, and stand in every record.
+LONGEST_TITLE, MOST_PARAMETERS = 100, 10_000
+MOST_WORK = 1e30  # of one step: nothing does so much
 WHOLE = "mend it there; docs/guide/own-case.md shows a whole one"
 
 
@@ -89,6 +94,8 @@ def built_in() -> list[Loaded]:
 def describe(case: Loaded) -> list[dict[str, Any]]:
     """Return the protocol's description of each variant of a case; KitError says what is wrong with it, and where."""
     module = case.module
+    if case.path and case.name in {own.name for own in built_in()}:
+        raise _refused(case, f"{case.name} is a case of the kit", "rename the file: its cases are called after it")
     if lacks := [name for name in ("GROUP", "UNIT", "VARIANTS", *CALLS) if not hasattr(module, name)]:
         raise _refused(case, f"it has no {', '.join(lacks)}")
     for name, allowed in (("GROUP", GROUPS), ("UNIT", tuple(UNITS))):
@@ -100,7 +107,13 @@ def describe(case: Loaded) -> list[dict[str, Any]]:
         raise _refused(case, "it has no variants: VARIANTS maps names to parameters")
     # The first line of the file says what it measures; before a colon stands the name of it.
     title = (str(module.__doc__ or "").strip() or case.name).splitlines()[0].partition(": ")[0].rstrip(".?")
-    return [_variant(case, title, label, parameters) for label, parameters in module.VARIANTS.items()]
+    if len(title) > LONGEST_TITLE:
+        raise _refused(case, f"its first line is its title, and has {len(title)} characters: {LONGEST_TITLE} at most")
+    found = [_variant(case, title, label, parameters) for label, parameters in module.VARIANTS.items()]
+    (name, count), *_ = Counter(item["case"] for item in found).most_common()
+    if count > 1:
+        raise _refused(case, f"{count} of its variants are called {name}")
+    return found
 
 
 def _refused(case: Loaded, words: str, hint: str = WHOLE, error: BaseException | None = None) -> KitError:
@@ -129,15 +142,21 @@ def _variant(case: Loaded, title: str, label: Any, parameters: Any) -> dict[str,
     if not NAME.fullmatch(name):
         raise _refused(case, f"{name!r} is no name of a case", "use lower-case letters, digits, '.', '_' and '-'")
     try:
-        parameters = json.loads(json.dumps(dict(parameters), allow_nan=False))  # as the measuring process will see them
-        work = dict(module.work(parameters))
+        text = json.dumps(dict(parameters), allow_nan=False)
+        parameters = json.loads(text)  # as the measuring process will see them
+        work = {key: plain(number) for key, number in dict(module.work(parameters)).items()}
     except Exception as error:
         raise _refused(case, f"{name}: {_words(error)}", error=error) from error
+    if len(text) > MOST_PARAMETERS:
+        raise _refused(case, f"{name}: its parameters have {len(text)} characters: {MOST_PARAMETERS} at most")
     dtype, numerator = parameters.get("dtype", "fp32"), UNITS[module.UNIT]
     if not isinstance(dtype, str):
         raise _refused(case, f"{name}: the dtype {dtype!r} is no name")
     if wrong := [key for key, number in work.items() if not _positive(number)]:
-        raise _refused(case, f"{name}: work() counts {wrong[0]!r} in {work[wrong[0]]!r}, which is no positive number")
+        seen = f"{work[wrong[0]]!r}"[:100]
+        raise _refused(
+            case, f"{name}: work() counts {wrong[0]!r} in {seen}, which is not above 0 and at most {MOST_WORK:g}"
+        )
     if numerator and numerator not in work:
         raise _refused(case, f"{name}: work() does not count {numerator!r}, of which {module.UNIT} is made")
     item = {
@@ -157,12 +176,11 @@ def _variant(case: Loaded, title: str, label: Any, parameters: Any) -> dict[str,
 
 def _words(error: BaseException) -> str:
     """Return the type and the first line of an error; its place is told beside it."""
-    said = error.msg if isinstance(error, SyntaxError) else str(error)
-    return f"{type(error).__name__}: {(said.strip() or 'it says no more').splitlines()[0][:300]}"
+    return f"{type(error).__name__}: {(blame.words(error) or 'it says no more')[:300]}"
 
 
 def _positive(number: Any) -> bool:
-    return isinstance(number, (int, float)) and not isinstance(number, bool) and 0 < number <= sys.float_info.max
+    return isinstance(number, (int, float)) and not isinstance(number, bool) and 0 < number <= MOST_WORK
 
 
 def load_file(path: Path, sha256: str) -> Loaded:

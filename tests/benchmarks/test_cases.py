@@ -95,8 +95,18 @@ def test_the_first_line_of_a_case_is_its_title(said, title):
         ({"VARIANTS": {"a": 3}}, "own: own.a: TypeError: 'int' object is not iterable"),
         ({"VARIANTS": {"a\n": {}}}, "own: 'own.a\\n' is no name of a case"),
         ({"work": lambda p: {"bytes": p["rows"]}}, "own: own.a: KeyError: 'rows'"),
-        ({"work": lambda _: {"bytes": 0}}, "own: own.a: work() counts 'bytes' in 0, which is no positive number"),
+        (
+            {"work": lambda _: {"bytes": 0}},
+            "own: own.a: work() counts 'bytes' in 0, which is not above 0 and at most 1e+30",
+        ),
         ({"work": lambda _: {"bytes": 8, "flop": math.inf}}, "own: own.a: work() counts 'flop' in inf"),
+        (
+            {"work": lambda _: {"bytes": 8, "flop": 1.7e308}},
+            "own: own.a: work() counts 'flop' in 1.7e+308, which is not",
+        ),
+        ({"VARIANTS": {1: {}, "1": {}}}, "own: 2 of its variants are called own.1"),
+        ({"__doc__": "T" * 3_000_000}, "own: its first line is its title, and has 3000000 characters: 100 at most"),
+        ({"VARIANTS": {"a": {"text": "T" * 3_000_000}}}, "own: own.a: its parameters have 3000012 characters: 10000"),
         ({"work": lambda _: {"bytes": True}}, "own: own.a: work() counts 'bytes' in True"),
         ({"VARIANTS": {"Ä": {}}}, "own: 'own.Ä' is no name of a case"),
         ({"work": lambda _: {"flop": 1}}, "own: own.a: work() does not count 'bytes', of which B/s is made"),
@@ -113,6 +123,15 @@ def test_a_case_that_lacks_something_is_refused_by_name(changes, message):
         cases.describe(cases.Loaded("own", module(**changes)))
 
     assert caught.value.message.startswith(message)
+
+
+@pytest.mark.parametrize("name", [own.name for own in cases.built_in()])
+def test_an_own_file_cannot_be_called_like_a_case_of_the_kit(name):
+    with pytest.raises(KitError) as caught:
+        cases.describe(cases.Loaded(name, module(), f"/some/where/{name}.py", "0" * 64))
+
+    assert caught.value.message == f"{name}.py: {name} is a case of the kit"
+    assert caught.value.hint.startswith("rename the file")
 
 
 @pytest.mark.parametrize("unit", cases.UNITS)

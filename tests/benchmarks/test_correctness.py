@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from benchmarks.correctness import compare, correctness, every_value_finite, judged, tensors
+from benchmarks.correctness import compare, correctness, every_value_finite, judged, tensors, why_wrong
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +106,7 @@ RIGHT = correctness(0.0, 1e-3, "it")
         ({**RIGHT, "tolerance": None}, "tolerance None, which is no number"),
         ({**RIGHT, "tolerance": math.nan}, "tolerance nan, which is no number from 0 up"),
         ({**RIGHT, "tolerance": math.inf}, "tolerance inf, which is no number from 0 up"),
+        ({**RIGHT, "tolerance": 10**400}, "which is no number from 0 up"),
         ({**RIGHT, "tolerance": -1}, "tolerance -1, which is no number from 0 up"),
         ({**RIGHT, "reference": 3}, "reference 3, which is no text"),
         ({**RIGHT, "error": 10**400, "passed": True}, "say otherwise"),
@@ -116,6 +117,42 @@ def test_what_is_no_correctness_is_told(found, message):
         judged(found)
 
     assert message in str(caught.value)
+
+
+class Computed:
+    """A number as numpy and torch give it: of no dimension, with Python's own inside."""
+
+    shape = ()
+
+    def __init__(self, value):
+        self.item = lambda: value
+
+
+@pytest.mark.parametrize("kind", ["Computed", "numpy", "torch"])
+def test_computed_numbers_are_taken_by_value(kind):
+    make = Computed if kind == "Computed" else pytest.importorskip(kind).asarray
+    said = {"passed": True, "error": 0.5, "tolerance": 1.0, "finite": True}
+
+    found = judged({"reference": "it", **{name: make(value) for name, value in said.items()}})
+
+    assert found == correctness(0.5, 1.0, "it")
+    assert {type(found[name]) for name in said} == {bool, float}
+    with pytest.raises(ValueError, match="say otherwise"):
+        judged({**found, "passed": make(not found["passed"])})
+
+
+@pytest.mark.parametrize(
+    ("error", "tolerance", "words"),
+    [
+        (0.123456789012345678, 1e-4, "relative error 0.123, allowed 0.0001, against it"),
+        (0.5, 0, "relative error 0.5, allowed 0, against it"),
+        (0.010000001, 0.01, "relative error 0.010000001, allowed 0.01, against it"),
+        (None, 0.01, "relative error that is no number, allowed 0.01, against it"),
+        (0.01, 0.01, ""),
+    ],
+)
+def test_an_error_is_told_in_as_many_digits_as_tell_it_from_what_is_allowed(error, tolerance, words):
+    assert why_wrong(correctness(error, tolerance, "it")) == words
 
 
 @pytest.mark.parametrize("tolerance", [1e-5, 1e-2])

@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from benchmarks import endings
-from benchmarks.endings import Ended
+from benchmarks.endings import AFTER_WRONG, Ended
 
 STACK = ["starting", "Current thread 0x1 (most recent call first):", "  File a", "  File b", "  File c", "  File d"]
 
@@ -22,6 +22,8 @@ STACK = ["starting", "Current thread 0x1 (most recent call first):", "  File a",
             Ended(-signal.SIGKILL, "prepare"),
             ("killed", "SIGKILL from outside, during prepare: often the kernel, when memory runs out"),
         ),
+        (Ended(3, AFTER_WRONG), ("invalid", f"exit code 3 during {AFTER_WRONG}")),
+        (Ended(None, AFTER_WRONG, "SIGINT"), ("invalid", f"SIGINT ended the run during {AFTER_WRONG}")),
         (Ended(None, "sampling", "SIGINT"), ("killed", "SIGINT ended the run during sampling")),
         (Ended(None, "first step"), ("timeout", "no answer within 30 s, during first step; killed")),
         (
@@ -39,6 +41,8 @@ STACK = ["starting", "Current thread 0x1 (most recent call first):", "  File a",
         "signal",
         "signal without a name",
         "kill",
+        "ended after a wrong result",
+        "stopped after a wrong result",
         "stopped",
         "deadline",
         "deadline with stacks",

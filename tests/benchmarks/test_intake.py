@@ -1,10 +1,12 @@
 """Of a child's lines only the next ones are believed."""
 
 import json
+import time
 
 import pytest
 
-from benchmarks.intake import COPIED, NOT_OURS, Intake, Unfit
+from benchmarks.intake import COPIED, FIGURE, NOT_OURS, Intake, Unfit
+from schema.documents import validator
 
 CHECK = {"passed": True, "error": 0.0, "tolerance": 0.0, "finite": True, "reference": "itself"}
 
@@ -26,6 +28,9 @@ def ended(samples, name="a", process=0, order=0, **more):
 
 def without(key):
     return {name: value for name, value in ended(1).items() if name != key}
+
+
+NOTHING = {"kind": "process", "case": "a", "process": 0, "order": 0}
 
 
 def take(*items):
@@ -83,14 +88,33 @@ def test_what_a_child_should_say_is_taken():
             [sample(0), ended(1), sample(0, "b"), ended(1, "b", order=1), phase("b")], id="more than was asked for"
         ),
         pytest.param([ended(0)], id="a figure without a sample"),
-        pytest.param([sample(0), without("device")], id="a figure without a device"),
-        pytest.param([sample(0), ended(1, check_after={**CHECK, "passed": False, "error": 1.0})], id="a wrong figure"),
+        *(pytest.param([sample(0), without(key)], id=f"a figure without {key}") for key in sorted(FIGURE)),
+        pytest.param([sample(0), {**NOTHING, "status": "ok"}], id="a figure with nothing behind it"),
         pytest.param([{"kind": "refused", "message": "no", "hint": ""}, phase()], id="more after a refusal"),
     ],
 )
 def test_anything_else_is_unfit(items):
     with pytest.raises(Unfit, match=NOT_OURS):
         take(*items)
+
+
+def test_a_figure_needs_what_it_needs_in_the_schema():
+    (of_figures,) = [
+        rule["then"]["required"]
+        for rule in validator("results-1").schema["$defs"]["process"]["allOf"]
+        if "required" in rule.get("then", {})
+    ]
+
+    assert set(of_figures) == FIGURE
+
+
+def test_the_times_of_a_figure_are_held_against_when_its_samples_came():
+    began = time.monotonic()
+    intake = Intake([("a", 0, 0)], began - 100)
+    intake.take(json.dumps(sample(0, at_s=50.0)).encode(), began)
+
+    with pytest.raises(Unfit, match="its clock falls behind"):
+        intake.take(json.dumps(ended(1)).encode(), began)
 
 
 def test_a_copy_of_the_process_is_told_apart():

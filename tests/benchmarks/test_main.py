@@ -1,5 +1,6 @@
 """The command line: a valid stream whatever happens, and messages instead of tracebacks."""
 
+import importlib.util
 import io
 import json
 import os
@@ -143,6 +144,9 @@ def alive(pid):
     [
         (["--only", "matmul.bf17"], "no case matmul.bf17 in this suite"),
         (["--case", "nowhere.py"], "cannot read the case nowhere.py: No such file or directory"),
+        (["--case", "/dev/zero"], "the case /dev/zero is no regular file"),
+        (["--case", "."], "the case . is no regular file"),
+        (["--lock", "/dev/zero"], "the lock /dev/zero is no regular file"),
         (["--seed", "x"], "--seed 'x' is no whole number from 0 up"),
         (["--seed", "-1"], "--seed '-1' is no whole number from 0 up"),
         (["--deadline", "inf"], "--deadline 'inf' is no number from 0 up"),
@@ -169,11 +173,44 @@ def test_a_closed_pipe_ends_the_run_with_a_message_and_no_traceback():
     assert "Traceback" not in err
 
 
+@pytest.mark.parametrize("option", ["--case", "--lock"])
+def test_a_pipe_is_not_waited_for(tmp_path, option):
+    os.mkfifo(tmp_path / "pipe")
+
+    code, out, err = run(option, str(tmp_path / "pipe"))
+
+    assert (code, out) == (2, "")
+    assert "pipe is no regular file" in err
+
+
+def test_a_case_file_has_some_size(tmp_path):
+    own = tmp_path / "own.py"
+    own.write_bytes(b"#" * (cli.LARGEST_CASE + 1))
+
+    code, _, err = run("--case", str(own))
+
+    assert code == 2
+    assert f"is no regular file of at most {cli.LARGEST_CASE} bytes" in err
+
+
+def test_without_torch_the_hint_says_what_helps(monkeypatch, capfd):
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if "torch" not in path])
+    monkeypatch.setenv("PYTHONPATH", "")
+    if importlib.util.find_spec("torch"):
+        pytest.skip("this Python has torch")
+
+    assert cli.main([]) == 2
+    assert "hint: install PyTorch" in capfd.readouterr().err
+
+
 BROKEN = [
     ("x = ", "own.py:1 cannot be imported: SyntaxError: invalid syntax"),
     ("x = 1\nimport nowhere_at_all", "own.py:2 cannot be imported: ModuleNotFoundError: No module named"),
     ("raise SystemExit(0)", "own.py:1 cannot be imported: SystemExit: 0"),
     ("raise BaseException", "own.py:1 cannot be imported: BaseException: it says no more"),
+    ("raise SyntaxError", "own.py:1 cannot be imported: SyntaxError: it says no more"),
+    ("class E(Exception):\n    def __str__(self): raise ValueError\nraise E",
+     "own.py:3 cannot be imported: E: it says no more"),
     ("GROUP = 'custom'", "own.py: it has no UNIT, VARIANTS, work, prepare, step, check"),
     ("GROUP, UNIT, VARIANTS = 'kernel', 's', {'a': {}}\nwork = prepare = step = check = dict", "GROUP is 'kernel'"),
     ("GROUP, UNIT, VARIANTS = 'custom', 's', {'a': {}}\nprepare = step = check = dict\ndef work(p):\n    return p.x",

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from benchmarks.endings import AFTER_WRONG
 from benchmarks.measuring import Run, measure
 from benchmarks.steps import Steps
 from tests.benchmarks.fakes_device import ScriptedClock
@@ -60,7 +61,7 @@ def measured(seconds, monkeypatch, case=None, sets=3, group="compute", **protoco
         phase=phases.append,
         origin=100.0,
     )
-    case.may_delay = clock.may_delay if phases[-1] != "check before" else None
+    case.may_delay = clock.may_delay if "sampling" in phases else None
     return fields, samples, phases, case
 
 
@@ -231,16 +232,16 @@ def test_the_last_output_of_every_set_lives_until_the_set_comes_round_again():
 @pytest.mark.parametrize(
     ("checks", "reason", "timed"),
     [
-        ([{**FINE, "passed": False, "error": 0.1}], "before timing: relative error 0.1, allowed 0.0", False),
+        ([{**FINE, "passed": False, "error": 0.1}], "before timing: relative error 0.1, allowed 0, against", False),
         ([{**FINE, "passed": False, "finite": False}], "before timing: the output has NaN or infinity", False),
-        ([FINE, {**FINE, "passed": False, "error": 0.1}], "after timing: relative error 0.1, allowed 0.0", True),
+        ([FINE, {**FINE, "passed": False, "error": 0.1}], "after timing: relative error 0.1, allowed 0, against", True),
     ],
     ids=["wrong before", "not finite before", "wrong after"],
 )
 def test_a_wrong_result_is_invalid(monkeypatch, checks, reason, timed):
-    fields, samples, _, _ = measured(noisy(1), monkeypatch, Case(checks))
+    fields, samples, phases, _ = measured(noisy(1), monkeypatch, Case(checks))
 
-    assert fields["status"] == "invalid"
+    assert (fields["status"], phases[-1]) == ("invalid", AFTER_WRONG)
     assert fields["reason"].startswith(reason)
     assert bool(samples) == timed
 

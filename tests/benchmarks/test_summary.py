@@ -118,6 +118,19 @@ def test_the_worst_status_counts_and_a_wrong_result_takes_all_figures_away(statu
     assert seen["reasons"] == [f"it is {each}" for each in dict.fromkeys(statuses) if each != "ok"]
 
 
+WRONG = {"passed": False, "error": 1.0, "tolerance": 0.1, "finite": True, "reference": "itself"}
+
+
+@pytest.mark.parametrize("check", ["check_before", "check_after"])
+@pytest.mark.parametrize("status", ["ok", "drift", "failed", "unsupported", "killed", "invalid"])
+def test_a_check_that_did_not_pass_takes_all_figures_away_whatever_the_status_says(status, check):
+    seen = row([process(0), process(1, status, **{check: WRONG})], {(CASE, 0): [2.0], (CASE, 1): [2.0]})
+
+    assert (seen["status"], seen["processes"], seen["value"]) == ("invalid", 0, None)
+    told = "it is invalid" if status == "invalid" else "process 1: a check found its result wrong"
+    assert told in seen["reasons"]
+
+
 def test_a_case_without_any_process_says_so():
     seen = row([], {})
 
@@ -137,6 +150,13 @@ def test_power_is_that_of_the_sampling_alone():
 
     assert row(processes, {(CASE, 0): [2.0]}, telemetry=telemetry)["power_w"] == 650.0
     assert row(processes, {(CASE, 0): [2.0]})["power_w"] is None
+
+
+@pytest.mark.parametrize("told", ["x", None, 3, [], [1.0], ["a", "b"], [1.0, 2.0, 3.0], {"begin": 1.0}])
+def test_facts_that_do_not_tell_when_it_sampled_give_no_power(told):
+    telemetry = [{"process": 0, "at_s": 1.5, "power_w": 1.0}]
+
+    assert row([process(0, facts={"sampling_s": told})], {(CASE, 0): [2.0]}, telemetry=telemetry)["power_w"] is None
 
 
 @pytest.mark.parametrize(("backend", "expected"), [("cpu", False), ("cuda", True), ("rocm", True)])
