@@ -129,7 +129,7 @@ def test_a_signal_while_a_line_is_written_waits_for_its_end():
 
     class Slow(io.StringIO):
         def write(self, text):
-            os.kill(os.getpid(), signal.SIGTERM)
+            signal.pthread_kill(threading.get_ident(), signal.SIGTERM)  # other tests may have left threads behind
             seen.append("written")
             return super().write(text)
 
