@@ -8,7 +8,7 @@ import faulthandler
 import sys
 
 from schema.records import exit_code
-from schema.stream import claim_stdout
+from schema.stream import claim_stdout, say
 from validate import checking, context
 from validate.checks import CHECKS
 from validate.entry_point import guarded
@@ -28,6 +28,7 @@ def _validate(argv: list[str] | None) -> int:
     parser.add_argument("--lock", default="", metavar="FILE.json", help="the lock to hold this machine against")
     parser.add_argument("--only", action="append", choices=names, help="run one check; may be given again")
     parser.add_argument("--list", action="store_true", help="list the checks and their questions")
+    parser.add_argument("--quiet", action="store_true", help="do not tell the findings on stderr too")
     options = parser.parse_args(argv)
     if options.list:
         for check in CHECKS:
@@ -40,7 +41,11 @@ def _validate(argv: list[str] | None) -> int:
         try:
             machine = Machine()
             lock = context.read_lock(machine, options.lock)
-            return exit_code(checking.run_checks(machine, lock, writer, selected))
+            # The host that started a container tells its findings itself.
+            quiet = options.quiet or context.load(machine)["runtime"] != "host"
+            return exit_code(
+                checking.run_checks(machine, lock, writer, selected, tell=(lambda _: None) if quiet else say)
+            )
         finally:
             faulthandler.cancel_dump_traceback_later()
 

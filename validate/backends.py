@@ -38,6 +38,15 @@ def torch_facts(machine: Machine) -> dict[str, Any]:
     return found
 
 
+def torch_about(machine: Machine) -> dict[str, Any]:
+    """Return what torch says of itself; `version` None and why as `error` where it cannot be imported."""
+    found = torch_facts(machine)
+    about = found.get("torch")
+    if isinstance(about, dict):
+        return about
+    return {"version": None, "build": None, "error": found.get("error", "unknown")}  # the probe itself died
+
+
 def nvidia_facts(machine: Machine) -> dict[str, Any]:
     """Return what NVML says, or in its place nvidia-smi: `driver`, `cards` by PCI address, `source`, maybe `error`."""
     return machine.once("nvidia", lambda: _nvidia(machine))  # type: ignore[no-any-return]

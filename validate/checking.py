@@ -9,7 +9,7 @@ import json
 import re
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable
 
 from schema.records import End, Facts, Finding, FindingStatus, Outcome
 from schema.stream import now
@@ -30,9 +30,14 @@ GATHER_ERROR = "gather_error"
 
 
 def run_checks(
-    machine: Machine, lock: dict[str, Any] | None, writer: Writer, selected: Iterable[ModuleType] = checks.CHECKS
+    machine: Machine,
+    lock: dict[str, Any] | None,
+    writer: Writer,
+    selected: Iterable[ModuleType] = checks.CHECKS,
+    *,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> list[str]:
-    """Write a whole report stream; return the statuses of its findings."""
+    """Write a whole report stream; return the statuses of its findings. `tell` hears each in a line of words."""
     writer.write(start_record("report-1", machine, lock=lock))
     statuses = []
     for check in selected:
@@ -41,8 +46,15 @@ def run_checks(
         for finding in judge(record.check, record.facts, lock):
             writer.write(finding)
             statuses.append(finding.status)
+            tell(in_words(finding))
     writer.write(End(now(), dict(writer.counts)))
     return statuses
+
+
+def in_words(finding: Finding) -> str:
+    """Return a finding in one line."""
+    parts = filter(None, [finding.reason, finding.remedy])
+    return " ".join(f"{finding.status:5} {finding.code:30} {'; hint: '.join(parts)}".split("\n")).rstrip()
 
 
 def gather(check: ModuleType, machine: Machine, lock: dict[str, Any] | None) -> Facts:

@@ -58,11 +58,8 @@ def assert_ours() -> None:
 
 
 def torch(machine: Machine) -> dict[str, Any]:
-    """Return the `torch` object of a start record; when the probe itself died, its death is the error."""
-    found = backends.torch_facts(machine)
-    about = found.get("torch")
-    if not isinstance(about, dict):
-        about = {"version": None, "build": None, "error": found.get("error", "unknown")}
+    """Return the `torch` object of a start record."""
+    about = backends.torch_about(machine)
     return {name: about[name] for name in TORCH_FIELDS if name in about}
 
 

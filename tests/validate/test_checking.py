@@ -49,6 +49,17 @@ def test_a_run_is_a_whole_report(name, lock):
     assert {finding["check"] for finding in report["findings"]} == set(checking.BY_NAME)
 
 
+def test_each_finding_is_told_in_one_line():
+    told, buffer = [], io.StringIO()
+    checking.run_checks(laptop(probes={}), None, stream.Writer(buffer), tell=told.append)
+
+    findings = by_kind(list(stream.read(buffer.getvalue().splitlines())), "finding")
+    assert [line.split()[:2] for line in told] == [[finding["status"], finding["code"]] for finding in findings]
+    for line, finding in zip(told, findings, strict=True):
+        assert "\n" not in line
+        assert all(finding[name].replace("\n", " ") in line for name in ("reason", "remedy") if name in finding)
+
+
 @pytest.mark.parametrize("lock", [None, LOCK], ids=["no lock", "a lock"])
 @pytest.mark.parametrize("name", MACHINES)
 def test_judging_the_written_facts_gives_the_written_findings(name, lock):

@@ -70,6 +70,22 @@ def test_the_finding_names_the_packages():
     assert reason == "1 missing: hipcc; 1 of another version: dash 0.6; 1 not in the lock: vim"
 
 
+@pytest.mark.parametrize(
+    ("lock", "debs", "wheels"),
+    [
+        (WHOLE, {"installed": 2, "locked": 2}, {"installed": 2, "locked": 1, "of_debian_packages": 1}),
+        (
+            BASED,
+            {"installed": 2, "locked": 0, "of_the_base_image": 2},
+            {"installed": 2, "locked": 0, "of_the_base_image": 2},
+        ),
+    ],
+    ids=["every byte", "a base image"],
+)
+def test_what_the_lock_need_not_know_is_counted_with_whose_it_is(lock, debs, wheels):
+    assert [outcome.seen for outcome in inventory.judge(FACTS, lock)] == [debs, wheels]
+
+
 def test_on_a_host_the_system_packages_are_not_listed():
     machine = laptop(runs={"dpkg-query": "ii \tvim\t9\tamd64\n"})
 

@@ -4,7 +4,7 @@ import math
 import pytest
 
 from tests.validate.fakes_node import by_code, instinct, laptop, numerics_rows, statuses
-from validate.checks import numerics
+from validate.checks import numerics, torch_build
 from validate.machine import Ran
 from validate.probes.numerics import DTYPES, PLAN
 
@@ -125,6 +125,34 @@ def test_the_tolerance_follows_from_type_terms_and_operator(op, dtype, shape, wh
 def test_an_operator_without_a_tolerance_is_an_error_and_not_a_pass():
     with pytest.raises(ValueError, match="no tolerance"):
         judged(numerics_rows("cpu", op="fft"))
+
+
+WITHOUT = {"torch": {"version": None, "build": None, "error": "ImportError: libamdhip64.so.6"}, "devices": []}
+
+
+@pytest.mark.parametrize(
+    ("devices", "why"),
+    [
+        (json.dumps(WITHOUT), "ImportError: libamdhip64.so.6"),
+        (Ran(("python3",), -11, "", ""), "probe devices: python3 was killed by SIGSEGV"),
+        (Ran(("python3",), None, "", "", timed_out=True), "probe devices: python3 ran out of time"),
+    ],
+    ids=["an import error", "a crash", "a hang"],
+)
+def test_without_torch_one_cause_is_one_failure_and_the_reason_is_in_the_facts(devices, why):
+    machine = instinct(probes={"devices": devices})
+    facts = {check: check.gather(machine, None) for check in (torch_build, numerics)}
+
+    found = [outcome for check in facts for outcome in check.judge(facts[check], None)]
+
+    assert statuses(found) == {"torch_build.import": "fail", "numerics.no_torch": "skip"}
+    assert facts[numerics]["torch_error"] == facts[torch_build]["torch"]["error"] == why
+
+
+def test_what_was_computed_is_judged_whatever_is_said_of_torch():
+    facts = {"backend": "cpu", "devices": ["cpu"], "rows": numerics_rows("cpu", relative=0.9), "torch_error": "none"}
+
+    assert set(statuses(numerics.judge(facts, None)).values()) == {"fail"}
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from tests.validate.fakes_node import (
 from validate.checks import torch_build
 
 CUDA = {**TORCH_CPU, "version": "2.6.0", "build": "cuda", "cuda": "12.4"}
+NONE = {"version": None, "build": None, "error": "ModuleNotFoundError: No module named 'torch'"}
 FACTS = {
     "backend": "rocm",
     "runtime": "container",
@@ -113,13 +114,35 @@ def test_a_wrong_torch_is_mended_from_the_index_that_has_the_right_one_or_by_the
 @pytest.mark.parametrize("lock", [None, LOCK], ids=["no lock", "a lock"])
 @pytest.mark.parametrize(
     "more",
-    [{"torch": CUDA}, {"torch": TORCH_CPU}, {"torches": ["1", "2"]}, {"torch": {**TORCH_ROCM, "version": "2.60.0"}}],
-    ids=["CUDA", "CPU", "two", "another version"],
+    [
+        {"torch": CUDA},
+        {"torch": TORCH_CPU},
+        {"torches": ["1", "2"]},
+        {"torch": {**TORCH_ROCM, "version": "2.60.0"}},
+        {"torch": NONE},
+    ],
+    ids=["CUDA", "CPU", "two", "another version", "none"],
 )
 def test_nothing_is_installed_into_a_container(more, lock):
     remedies = [outcome.remedy for outcome in torch_build.judge({**FACTS, **more}, lock) if outcome.remedy]
 
     assert not [remedy for remedy in remedies if "pip" in remedy]
+
+
+@pytest.mark.parametrize(
+    ("hardware", "installs"),
+    [
+        ({}, "torch --index-url https://download.pytorch.org/whl/rocm7.2"),
+        ({"gpus": [], "nvidia": True}, "torch"),
+        ({"nvidia": True}, "torch"),
+        ({"gpus": []}, "torch --index-url https://download.pytorch.org/whl/cpu"),
+    ],
+    ids=["AMD", "NVIDIA", "both", "neither"],
+)
+def test_a_host_is_told_to_install_the_build_for_its_hardware(hardware, installs):
+    (outcome,) = torch_build.judge({**FACTS, "runtime": "host", "torch": NONE, "devices": [], **hardware}, None)
+
+    assert outcome.remedy == f"python3 -m pip install {installs}   # or run this with a Python that has PyTorch"
 
 
 def test_hidden_gpus_are_shown_again():

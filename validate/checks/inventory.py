@@ -39,29 +39,33 @@ def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]:
     installed = {item["name"]: item["version"] for item in facts["wheels"]}
     ours = {item["name"] for item in facts["wheels"] if not item["debian"]}
     complete = lock["base"] is None
-    found = []
+    found, others = [], "of_debian_packages" if complete else "of_the_base_image"
     if facts["debs"] is not None:
-        found += _compare("deb", facts["debs"], debs, set(facts["debs"]) if complete else set())
+        found += _compare("deb", facts["debs"], debs, set(facts["debs"]) if complete else set(), others)
     elif debs:
         found.append(fail("inventory.deb", "the lock has Debian packages, and dpkg-query gives no list", remedy=REMEDY))
     else:
         found.append(skip("inventory.deb", "there is no dpkg here, and the lock has no Debian packages"))
     # pip installs itself into environments; a lock names it when the image has it
-    found += _compare("wheel", installed, wheels, ours if complete else set())
+    found += _compare("wheel", installed, wheels, ours if complete else set(), others)
     return found
 
 
-def _compare(kind: str, installed: dict[str, str], wanted: dict[str, str], judged: set[str]) -> list[Outcome]:
-    """Compare one kind; `judged` are the installed names that the lock must know."""
+def _compare(
+    kind: str, installed: dict[str, str], wanted: dict[str, str], judged: set[str], others: str
+) -> list[Outcome]:
+    """Compare one kind; `judged` are the installed names that the lock must know, `others` says whose the rest are."""
     missing = sorted(name for name in wanted if name not in installed)
     other = sorted(f"{name} {installed[name]}" for name in wanted if installed.get(name, wanted[name]) != wanted[name])
     extra = sorted(judged - set(wanted))
     if not (missing or other or extra):
-        return [passed(f"inventory.{kind}", {"installed": len(installed), "locked": len(wanted)})]
+        rest = len(installed.keys() - judged - wanted.keys())
+        seen = {"installed": len(installed), "locked": len(wanted), **({others: rest} if rest else {})}
+        return [passed(f"inventory.{kind}", seen)]
     words = {"missing": missing, "of another version": other, "not in the lock": extra}
     reason = "; ".join(f"{len(names)} {what}: {_some(names)}" for what, names in words.items() if names)
-    seen = {"missing": missing[:SHOWN], "other_version": other[:SHOWN], "extra": extra[:SHOWN]}
-    return [fail(f"inventory.{kind}", reason, seen=seen, expected={"locked": len(wanted)}, remedy=REMEDY)]
+    differs = {"missing": missing[:SHOWN], "other_version": other[:SHOWN], "extra": extra[:SHOWN]}
+    return [fail(f"inventory.{kind}", reason, seen=differs, expected={"locked": len(wanted)}, remedy=REMEDY)]
 
 
 def _some(names: list[str]) -> str:

@@ -56,7 +56,9 @@ def tolerance(op: str, dtype: str, shape: dict[str, int]) -> tuple[float, float]
 
 def gather(machine: Machine, lock: dict[str, Any] | None) -> dict[str, Any]:  # noqa: ARG001 - the interface
     """Let a child compute, so that a kernel that aborts or hangs ends the child and not the report."""
-    backend = backends.detect(machine)
+    backend, torch = backends.detect(machine), backends.torch_about(machine)
+    if not torch.get("version"):
+        return {"backend": backend, "devices": [], "rows": [], "torch_error": torch.get("error") or "unknown"}
     found = probes.ask(machine, "numerics", PROBE_S, DEVICE[backend])
     personal = [machine.env.get(name, "") for name in ("HOME", "USER", "LOGNAME")]
     seen = [f"cuda:{device['index']}" for device in backends.torch_facts(machine).get("devices", [])]
@@ -78,6 +80,8 @@ def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]: 
                 remedy="python3 -m validate.probes.numerics 240 cuda   # inside the container, shows the operator",
             )
         ]
+    if "torch_error" in facts and not facts["rows"]:
+        return [skip("numerics.no_torch", "torch did not run: see torch_build", seen=facts["torch_error"])]
     kind = DEVICE[facts["backend"]]
     devices = [name for name in facts["devices"] if name.split(":")[0] == kind]
     if not devices:

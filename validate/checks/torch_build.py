@@ -22,6 +22,7 @@ SHAPE = {"torch": dict, "switches": dict, "torches": list, "gpus": list, "device
 #: PyTorch's index of a build is named like the local label of its version: 2.11.0+cu128, 2.7.0+rocm6.3.
 LABEL = re.compile(r"^(\d+\.\d+)[\w.]*\+(cpu|cu\d{2,3}|rocm\d[\d.]*)$")
 INDEX = "https://download.pytorch.org/whl/"
+NEWEST_ROCM = "rocm7.2"  # for which PyTorch has an index
 FROM_LOCK = "run inside the image that was built from this lock: `./kit build --force`, then `./kit validate`"
 
 
@@ -31,7 +32,7 @@ def gather(machine: Machine, lock: dict[str, Any] | None) -> dict[str, Any]:  # 
     return {
         "backend": backends.detect(machine),
         "runtime": context.load(machine)["runtime"],
-        "torch": found.get("torch", {"version": None, "build": None, "error": found.get("error", "unknown")}),
+        "torch": backends.torch_about(machine),
         "switches": found.get("switches", {}),
         "gpus": [{"pci": gpu["pci"], "gfx": gpu["gfx"]} for gpu in amd.nodes(machine)],
         "nvidia": bool(machine.glob("/proc/driver/nvidia/gpus/*")),
@@ -45,7 +46,7 @@ def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]:
     """Judge that it imports, is the build and version of the lock, has kernels for the GPU, and keeps MIOpen on."""
     torch = facts["torch"]
     if not torch.get("version"):
-        return [_not_importable(torch, lock)]
+        return [_not_importable(facts, lock)]
     found = [_judge_build(facts, lock)]
     if lock:
         found.append(_judge_version(facts, lock))
@@ -60,10 +61,17 @@ def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]:
     return found
 
 
-def _not_importable(torch: dict[str, Any], lock: dict[str, Any] | None) -> Outcome:
-    wanted = (lock or {}).get("torch")
-    remedy = FROM_LOCK if lock else "install PyTorch into this Python: `python3 -m pip install torch`"
-    return fail("torch_build.import", f"torch cannot be imported: {torch.get('error')}", expected=wanted, remedy=remedy)
+def _not_importable(facts: dict[str, Any], lock: dict[str, Any] | None) -> Outcome:
+    """What pip installs unasked is a build for CUDA: on other machines the index must be named."""
+    wanted, reason = (lock or {}).get("torch"), f"torch cannot be imported: {facts['torch'].get('error')}"
+    if lock:
+        remedy = FROM_LOCK
+    elif facts["runtime"] == "container":
+        remedy = "use an image that has PyTorch: `./kit doctor` names its lock"
+    else:
+        label = "" if facts["nvidia"] else f" --index-url {INDEX}{NEWEST_ROCM if facts['gpus'] else 'cpu'}"
+        remedy = f"python3 -m pip install torch{label}   # or run this with a Python that has PyTorch"
+    return fail("torch_build.import", reason, expected=wanted, remedy=remedy)
 
 
 def _judge_build(facts: dict[str, Any], lock: dict[str, Any] | None) -> Outcome:
@@ -126,7 +134,7 @@ SEVERAL = {
 }
 BESIDE_AMD = {
     True: "use an image whose torch is built for rocm: `./kit doctor` names its lock",
-    False: f"python3 -m pip install --force-reinstall torch --index-url {INDEX}rocm7.2",
+    False: f"python3 -m pip install --force-reinstall torch --index-url {INDEX}{NEWEST_ROCM}",
 }
 
 
