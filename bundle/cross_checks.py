@@ -84,11 +84,23 @@ def _computed(report: Report) -> Iterator[Disagreement]:
     for record in report.facts if start["devices"] else ():
         if record["check"] != "numerics":
             continue
+        if "torch_error" in record["facts"]:
+            yield from _without_torch(record["facts"], report)
+            continue
         rows, devices = record["facts"].get("rows"), record["facts"].get("devices", here)
         ran = {_dict(row).get("device") for row in rows} if isinstance(rows, list) else set()
         if devices != here or not ran <= set(here):
             seen = ", ".join(sorted(map(plain, {*ran, *devices}))) or "none"
             yield Disagreement(f"{layout.REPORT}: the devices of numerics", seen, ", ".join(here))
+
+
+def _without_torch(facts: dict[str, Any], report: Report) -> Iterator[Disagreement]:
+    """Numerics were not computed for want of a torch: then nobody else had one, and nothing was computed."""
+    found = [_dict(record["facts"].get("torch")) for record in report.facts if record["check"] == "torch_build"]
+    had = [torch["version"] for torch in (*found, report.start["torch"]) if torch.get("version")]
+    if had or facts.get("rows"):
+        seen = f"PyTorch {plain(had[0])}" if had else "rows"
+        yield Disagreement(f"{layout.REPORT}: numerics without torch", seen, "none")
 
 
 def _installed(report: Report) -> Iterator[Disagreement]:

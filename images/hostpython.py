@@ -40,7 +40,8 @@ def stream(
         "cargo_sha256": sources.digest(),
     }
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONSAFEPATH"}
-    command = [python, "-m", module, *argv]
+    quiet = ["--quiet"] if module == "validate" else []  # its findings are shown from its records
+    command = [python, "-m", module, *argv, *quiet]
     with (
         Intake(out_path, sent, on_record) as intake,
         Stderr(on_stderr) as stderr,

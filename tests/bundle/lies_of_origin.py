@@ -138,6 +138,8 @@ LIES = [
      "the results name another value of MIOPEN_FIND_MODE"),
     ("a variable that the check did not see", {},
      in_starts(lambda it: it["environment"].update(HSA_OVERRIDE_GFX_VERSION="11.0.0")), f"{R}: start: environment"),
+    ("numerics that no torch computed", {},
+     facts("numerics", lambda it: it.update(torch_error="x", rows=[], devices=[])), f"{R}: numerics without torch"),
     ("numerics of another device", {}, facts("numerics", lambda it: it.update(devices=["cuda:5"])),
      f"{R}: the devices of numerics"),
     ("rows of another device", {}, facts("numerics", lambda it: it["rows"][0].update(device="cuda:5")),

@@ -96,4 +96,4 @@ def test_its_views_are_those_that_this_checkout_writes(tmp_path):
 def test_the_example_has_what_a_reader_looks_for(name):
     text = (EXAMPLE / name).read_text(encoding="utf-8")
 
-    assert "matmul.bf16.4096" in text
+    assert "matmul.bf16.8192" in text
