@@ -1,10 +1,13 @@
 """Times that cannot have been, and the like: any version of the kit would have to say the same, so K hides nothing."""
 
+import json
+
 import pytest
 
 from benchmarks import cases
 from bundle import layout, timing, verify
 from tests.bundle import fakes_bundle as fakes
+from tests.bundle.lies import samples
 from tests.bundle.lies_of_time import LIES, LIES_OF_THIS_K
 from tests.bundle.test_verify import contradictions, other_sources
 
@@ -61,3 +64,16 @@ def test_a_moment_is_a_day_that_there_was(text, year):
 def test_every_case_of_the_kit_declares_the_tolerance_of_each_of_its_types(case):
     assert {item["dtype"] for item in cases.describe(case)} <= case.module.TOLERANCE.keys()
     assert all(0 <= tolerance < 0.1 for tolerance in case.module.TOLERANCE.values())
+
+
+def test_a_processor_that_others_use_may_stall_through_a_whole_warm_up():
+    def stalled(lines):
+        for number, line in enumerate(lines):
+            item = json.loads(line)
+            if item["kind"] == "process":
+                item["warm_up"]["steps"] = max(item["inner"], 3)
+                lines[number] = json.dumps(item, separators=(",", ":")).encode() + b"\n"
+
+    files = samples(stalled)(fakes.bundle(gpu=False))
+
+    assert [item for item in verify.judge(files)["contradicted"] if "warm-up" in item["what"]] == []
