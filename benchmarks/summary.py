@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 DIGITS = 12
+#: When, in seconds since the run began, and watts.
+Reading = tuple[float, float]
 #: From best to worst: the status of a case is the worst of its processes.
 WORSE = (
     SampleStatus.OK,
@@ -65,12 +67,13 @@ def summarize(
     no figure: the speed of a wrong result is not a speed. Otherwise the processes that were measured count.
     """
     protocol = start["protocol"]
+    readings = _by_process(telemetry)
     devices = start["devices"]
     device = devices[0] if devices else None
     cases = []
     for item in protocol["cases"]:
         own = sorted((p for p in processes if p["case"] == item["case"]), key=lambda p: p["process"])
-        cases.append(_case(item, own, samples, telemetry, device=device, alpha=protocol["alpha"]))
+        cases.append(_case(item, own, samples, readings, device=device, alpha=protocol["alpha"]))
     document = {
         "schema": "summary-1",
         "suite": protocol["suite"],
@@ -89,7 +92,7 @@ def _case(
     item: dict[str, Any],
     processes: list[dict[str, Any]],
     samples: Mapping[tuple[str, int], Sequence[float]],
-    telemetry: Sequence[dict[str, Any]],
+    readings: Mapping[int, Sequence[Reading]],
     *,
     device: dict[str, Any] | None,
     alpha: float,
@@ -120,7 +123,7 @@ def _case(
         units = device.get("compute_units")
         row["peak"], row["peak_source"] = hardware.peak(device["name"], units, item["unit"], item["dtype"])
     row["of_peak"] = row["value"] / row["peak"] if row["peak"] and row["value"] is not None else None
-    row["power_w"] = _power(counted, telemetry)
+    row["power_w"] = _power(counted, readings)
     return row
 
 
@@ -155,17 +158,22 @@ def _figures(item: dict[str, Any], series: Sequence[Sequence[float]], alpha: flo
     }
 
 
-def _power(processes: Sequence[dict[str, Any]], telemetry: Sequence[dict[str, Any]]) -> float | None:
+def _power(processes: Sequence[dict[str, Any]], readings: Mapping[int, Sequence[Reading]]) -> float | None:
     """Return the mean of the power readings while these processes sampled; None where there are none."""
-    readings = []
+    watts = []
     for process in processes:
         begin, end = _sampling_of(process)
-        readings += [
-            reading["power_w"]
-            for reading in telemetry
-            if reading["process"] == process["order"] and begin <= reading["at_s"] <= end and "power_w" in reading
-        ]
-    return math.fsum(readings) / len(readings) if readings else None
+        watts += [power_w for at_s, power_w in readings.get(process["order"], ()) if begin <= at_s <= end]
+    return math.fsum(watts) / len(watts) if watts else None
+
+
+def _by_process(telemetry: Sequence[dict[str, Any]]) -> dict[int, list[Reading]]:
+    """Return the power readings of each process, by its place in the order."""
+    found: dict[int, list[Reading]] = {}
+    for reading in telemetry:
+        if "power_w" in reading:
+            found.setdefault(reading["process"], []).append((reading["at_s"], reading["power_w"]))
+    return found
 
 
 def _sampling_of(process: dict[str, Any]) -> tuple[float, float]:

@@ -19,8 +19,9 @@ AHEAD_S = 0.05  # two readings of one clock, subtracted again
 BEHIND_S = 1.0
 #: Seconds by which the device's clock may disagree with the host's over a whole sampling, and as a share of it.
 DEVICE_S, DEVICE = 1.0, 0.02
-#: Least share of the time between two samples that is theirs, by clock: a device may wait behind a delay.
-BUSY = {"host": 0.1, "event": 0.02}
+#: Least share of the time between two samples that is theirs, by clock: others may have a processor in between, and a
+#: device may wait behind a delay.
+BUSY = {"host": 0.05, "event": 0.02}
 FEW = 10  # samples; fewer have no typical distance, and share the time of all
 
 

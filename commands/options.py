@@ -38,9 +38,8 @@ def command(body: Callable[..., None]) -> Any:
             options += [_option(field, kind._field_defaults[field]) for field in kind._fields]  # type: ignore[attr-defined]
         else:
             options.append(_option(parameter.name, parameter.default))
-    options.sort(
-        key=lambda option: option.default is not inspect.Parameter.empty
-    )  # those that must be given come first
+    # What must be given comes first.
+    options.sort(key=lambda option: option.default is not inspect.Parameter.empty)
     required = [option.name for option in options if option.default is inspect.Parameter.empty]
 
     @functools.wraps(body)

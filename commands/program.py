@@ -14,7 +14,8 @@ import re
 import signal
 import sys
 import textwrap
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from invoke.collection import Collection
@@ -24,6 +25,8 @@ from invoke.program import Program
 
 from schema import VERSION
 from schema.errors import KitError
+from schema.stream import STOPPING, standard_streams
+from schema.stream import say as tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,12 +35,6 @@ if TYPE_CHECKING:
 #: What a shell says of a program whose reader went away.
 READER_GONE = 128 + signal.SIGPIPE
 INTERRUPTED = "interrupted: what was there before is still there, nothing half made is in its place"
-
-
-def tell(line: str) -> None:
-    """Write a line to stderr. That a terminal has gone away is no reason to stop."""
-    with suppress(OSError):
-        print(line, file=sys.stderr, flush=True)
 
 
 def say(text: str) -> None:
@@ -203,15 +200,12 @@ def _flushed(code: Any) -> Any:
     return code
 
 
-ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
 def _ended(number: int, _frame: object) -> None:
     """End on the first signal: what is half made is cleared away on the way out, undisturbed by the next one.
 
     A terminal that closes sends one, and the shell in it another; people press Ctrl-C twice.
     """
-    for ending in ENDINGS:
+    for ending in STOPPING:
         signal.signal(ending, signal.SIG_IGN)
     if number == signal.SIGINT:
         raise KeyboardInterrupt
@@ -220,11 +214,14 @@ def _ended(number: int, _frame: object) -> None:
 
 def main(commands: ModuleType) -> None:
     """Run the command that was asked for among the tasks of a module."""
-    if sys.stdout is None or sys.stderr is None:  # a file that we open would take its number, and get what we print
-        if sys.stderr:
-            say("error: stdout is closed\n\nhint: >/dev/null drops what is printed")
+    try:
+        standard_streams()
+    except KitError as error:
+        say(f"error: {error}")
         sys.exit(2)
-    for number in ENDINGS:
+    if sys.stderr is None:  # what Python leaves of a closed one
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 -- for as long as the program runs
+    for number in STOPPING:
         if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:  # nohup's wish
             signal.signal(number, _ended)
     KitProgram(name="kit", binary="kit", namespace=Collection.from_module(commands), version=VERSION).run()

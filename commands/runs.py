@@ -10,8 +10,9 @@ from commands.chosen import HOST, Chosen, Which, choose
 from commands.earlier import setting_aside
 from commands.files import alone_in, read, write
 from commands.image import built, engine_door, image_kept
-from commands.program import say, tell
+from commands.program import say
 from schema.errors import KitError
+from schema.stream import say as tell
 
 if TYPE_CHECKING:
     from images.engine import Engine

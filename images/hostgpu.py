@@ -119,7 +119,7 @@ def _opens(
     if node["errno"] == errno.EPERM:
         reason = f"{node['path']} is refused by a device cgroup or a security module, whatever the groups"
         slurm = "ask Slurm for the GPU: `srun --gres=gpu:1 ...` (ConstrainDevices hides the others)"
-        remedy = slurm if "SLURM_JOB_ID" in environ else "allow the device where this session's cgroup is set up"
+        remedy = slurm if "SLURM_JOB_ID" in environ else "allow the device in the cgroup that this shell runs in"
         return finding(code, "fail", seen, reason, remedy)
     reason = f"{node['path']} answers {seen['open']}: the driver is there but does not serve this GPU"
     return finding(code, "fail", seen, reason, "`sudo dmesg | grep -iE 'kfd|amdgpu'` says why")

@@ -185,6 +185,7 @@ class Intake:
         with self._written():
             os.fsync(self.file.fileno())
             self.part.replace(self.path)
+            self.partial.unlink(missing_ok=True)  # of an earlier run that broke off
         self.whole = True
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:

@@ -218,6 +218,16 @@ def test_a_run_that_broke_off_is_in_nobodys_way(tmp_path):
             taking(tmp_path / "r", FINDING)
 
 
+def test_a_whole_run_takes_away_what_an_earlier_one_left_that_broke_off(tmp_path):
+    with pytest.raises(KitError, match="cut off"):
+        taking(tmp_path / "r", FINDING)
+    assert left_in(tmp_path) == ["r.partial"]
+
+    taking(tmp_path / "r", FINDING, end(finding=1))
+
+    assert left_in(tmp_path) == ["r"]
+
+
 def full(*_args, **_more):
     raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -174,6 +174,13 @@ def test_a_kernel_that_kills_its_process_is_a_finding_with_its_last_words(ran, s
     assert ran.stderr in outcome.reason
 
 
+@pytest.mark.parametrize(("backend", "kind"), [("rocm", "cuda"), ("cuda", "cuda"), ("cpu", "cpu")])
+def test_the_command_that_shows_the_operator_is_for_the_device_that_it_ran_on(backend, kind):
+    (outcome,) = numerics.judge({"backend": backend, "error": "x", "rows": [], "devices": []}, None)
+
+    assert outcome.remedy.startswith(f"python3 -m validate.probes.numerics {numerics.PROBE_S} {kind} ")
+
+
 TRACEBACK = "Traceback (most recent call last):\n  File x\n"
 
 

@@ -72,17 +72,13 @@ def gather(machine: Machine, lock: dict[str, Any] | None) -> dict[str, Any]:  # 
 
 def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]:  # noqa: ARG001 - the interface
     """Judge each operator and precision on each device, over all its shapes and inputs together."""
+    kind = DEVICE[facts["backend"]]
     if "error" in facts:
-        return [
-            fail(
-                "numerics.stopped",
-                f"the computation did not come to its end: {facts['error']}. {_told(facts.get('stderr', ''))}".strip(),
-                remedy="python3 -m validate.probes.numerics 240 cuda   # inside the container, shows the operator",
-            )
-        ]
+        reason = f"the computation did not come to its end: {facts['error']}. {_told(facts.get('stderr', ''))}".strip()
+        remedy = f"python3 -m validate.probes.numerics {PROBE_S} {kind}   # where it ran, shows the operator"
+        return [fail("numerics.stopped", reason, remedy=remedy)]
     if "torch_error" in facts and not facts["rows"]:
         return [skip("numerics.no_torch", "torch did not run: see torch_build", seen=facts["torch_error"])]
-    kind = DEVICE[facts["backend"]]
     devices = [name for name in facts["devices"] if name.split(":")[0] == kind]
     if not devices:
         reason = f"nothing was computed on {kind}: no device answered"
