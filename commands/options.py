@@ -43,8 +43,7 @@ def command(body: Callable[..., None]) -> Any:
     required = [option.name for option in options if option.default is inspect.Parameter.empty]
 
     @functools.wraps(body)
-    def guarded(_context: Any, *args: Any, **given: Any) -> None:
-        given |= dict(zip(required, args, strict=False))
+    def guarded(_context: Any, **given: Any) -> None:
         with explained():
             for name in required:
                 if not given[name]:

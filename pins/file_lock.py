@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+#: A link is not followed: what it points to is somebody's.
+FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+
 
 @contextmanager
 def alone(path: Path, *, on_wait: Callable[[], None] = lambda: None) -> Iterator[IO[bytes]]:
@@ -19,7 +22,7 @@ def alone(path: Path, *, on_wait: Callable[[], None] = lambda: None) -> Iterator
     Where another one has it, `on_wait` is called, and waited. OSError where there can be no such file.
     """
     while True:
-        with path.open("a+b") as file:
+        with os.fdopen(os.open(path, FLAGS, 0o666), "a+b") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -1,6 +1,9 @@
 import threading
 
+import pytest
+
 from pins.file_lock import alone
+from pins.store import replacing
 
 
 def test_one_at_a_time_has_the_file_and_the_other_is_told_that_it_waits(tmp_path):
@@ -37,3 +40,16 @@ def test_who_waited_for_a_file_that_was_moved_away_gets_a_new_one(tmp_path):
 
     assert found == [b""]
     assert (tmp_path / "finished").read_bytes() == b"finished"
+
+
+def test_a_link_in_the_place_of_the_file_is_not_followed(tmp_path):
+    (tmp_path / "somebodys").write_bytes(b"theirs")
+    for name in ("file", ".le.part"):
+        (tmp_path / name).symlink_to("somebodys")
+
+    with pytest.raises(OSError, match="symbolic links"), alone(tmp_path / "file"):
+        pass
+    with pytest.raises(OSError, match="symbolic links"), replacing(tmp_path / "le") as part:
+        part.write(b"ours")
+
+    assert (tmp_path / "somebodys").read_bytes() == b"theirs"
