@@ -1,4 +1,4 @@
-"""Which packages are installed: Debian's by dpkg, Python's by their metadata."""
+"""Which packages are installed: Debian's by dpkg, Red Hat's by rpm, Python's by their metadata."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from validate.machine import Machine
 
 QUERY = ["dpkg-query", "-W", "-f=${db:Status-Abbrev}\t${Package}\t${Version}\t${Architecture}\n"]
+RPM_QUERY = ["rpm", "-qa", "--qf", "%{NAME}\t%{EPOCHNUM}:%{VERSION}-%{RELEASE}\n"]
 OWNED_BY_DPKG = re.compile(r"^/usr/lib/python3(\.\d+)?(/dist-packages)?/?$")  # Debian's own Python packages lie there
 
 
@@ -23,6 +24,19 @@ def _debs(machine: Machine) -> dict[str, str] | None:
         return None
     rows = [line.split("\t") for line in ran.stdout.splitlines()]
     return {row[1]: row[2] for row in rows if len(row) == 4 and row[0].startswith("ii")}
+
+
+def rpms(machine: Machine) -> dict[str, str] | None:
+    """Return name -> version of the installed RPM packages; None where there is no rpm, or it knows of none.
+
+    Several of one name, as keys and kernels are, have their versions beside each other.
+    """
+    ran = machine.run(RPM_QUERY, 60)
+    rows = sorted(line.split("\t") for line in ran.stdout.splitlines() if line.count("\t") == 1) if ran.ok else []
+    found: dict[str, list[str]] = {}
+    for name, version in rows:
+        found.setdefault(name, []).append(version.removeprefix("0:"))
+    return {name: " ".join(versions) for name, versions in found.items()} or None
 
 
 def wheels(machine: Machine) -> list[dict[str, Any]]:

@@ -13,42 +13,58 @@ if TYPE_CHECKING:
 
 SHOWN = 12
 SHAPE = {"runtime": str, "debs": (dict, type(None)), "wheels": list}
+#: Kind of package -> what is said where the image's own tool gives no list of it, and what it is called.
+ABSENT = {"deb": ("dpkg-query", "Debian packages"), "rpm": ("rpm", "RPM packages")}
 REMEDY = "the image is not the lock's: `./kit build --force`, then `./kit validate`"
 
 
 def gather(machine: Machine, lock: dict[str, Any] | None) -> dict[str, Any]:  # noqa: ARG001 - the interface
     """List what is installed. On a host only Python's packages: the rest is not ours to publish."""
-    runtime = context.load(machine)["runtime"]
+    inside = context.load(machine)["runtime"] == "container"
     return {
-        "runtime": runtime,
-        "debs": packages.debs(machine) if runtime == "container" else None,
+        "runtime": context.load(machine)["runtime"],
+        "debs": packages.debs(machine) if inside else None,
+        "rpms": packages.rpms(machine) if inside else None,
         "wheels": packages.wheels(machine),
     }
 
 
 def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]:
-    """Judge both ways where the lock holds every byte; with a base image, what the lock adds to it."""
+    """Judge both ways where the lock knows every package; with a base image, what the lock adds to it.
+
+    The lock of an adopted image has the inventory that was read when it was adopted.
+    """
     if not lock:
         return [skip("inventory.no_lock", "there is no lock to compare with")]
     if facts["runtime"] != "container":
         return [
             skip("inventory.host", "the packages of a host are not the lock's; only the image's are held against it")
         ]
-    debs = {item["name"]: item["version"] for item in lock["debs"]}
-    wheels = {packages.normalise(item["name"]): item["version"] for item in lock["wheels"]}
+    seen = lock.get("inventory", {})
+    wanted = {
+        "deb": {**seen.get("deb", {}), **{item["name"]: item["version"] for item in lock["debs"]}},
+        "rpm": seen.get("rpm", {}),
+        "wheel": {
+            **seen.get("wheel", {}),
+            **{packages.normalise(item["name"]): item["version"] for item in lock["wheels"]},
+        },
+    }
+    complete = lock["base"] is None or "inventory" in lock
+    others = "of_the_base_image" if lock["base"] else "of_debian_packages"
+    found = []
+    for kind, installed in (("deb", facts["debs"]), ("rpm", facts.get("rpms"))):
+        if installed is not None:
+            judged = set(installed) if complete else set()
+            found += _compare(kind, installed, wanted[kind], judged, others)
+        elif wanted[kind]:
+            tool, what = ABSENT[kind]
+            found.append(fail(f"inventory.{kind}", f"the lock has {what}, and {tool} gives no list", remedy=REMEDY))
+        elif kind == "deb":
+            found.append(skip("inventory.deb", "there is no dpkg here, and the lock has no Debian packages"))
     installed = {item["name"]: item["version"] for item in facts["wheels"]}
-    ours = {item["name"] for item in facts["wheels"] if not item["debian"]}
-    complete = lock["base"] is None
-    found, others = [], "of_debian_packages" if complete else "of_the_base_image"
-    if facts["debs"] is not None:
-        found += _compare("deb", facts["debs"], debs, set(facts["debs"]) if complete else set(), others)
-    elif debs:
-        found.append(fail("inventory.deb", "the lock has Debian packages, and dpkg-query gives no list", remedy=REMEDY))
-    else:
-        found.append(skip("inventory.deb", "there is no dpkg here, and the lock has no Debian packages"))
-    # pip installs itself into environments; a lock names it when the image has it
-    found += _compare("wheel", installed, wheels, ours if complete else set(), others)
-    return found
+    # Debian's own Python packages are in its packages; pip installs itself into environments: a lock names it
+    judged = {item["name"] for item in facts["wheels"] if "inventory" in lock or not item["debian"]}
+    return found + _compare("wheel", installed, wanted["wheel"], judged if complete else set(), others)
 
 
 def _compare(
