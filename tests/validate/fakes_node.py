@@ -105,6 +105,14 @@ def torch_answer(*, torch=TORCH_ROCM, order=(0, 1), gfx="gfx942:sramecc+:xnack-"
     return {**found, "libraries": {"libamdhip64": ["/opt/rocm/lib/libamdhip64.so.6"]}, **more}
 
 
+def family(torch="2.6.0", **more):
+    """What the `family` probe finds beside a torch: by name the version, or that and the requirements."""
+    rows = {"torch": torch, **more}
+    pairs = [(name.replace("_", "-"), row if isinstance(row, tuple) else (row, [])) for name, row in rows.items()]
+    items = [{"name": name, "version": version, "requires": requires} for name, (version, requires) in sorted(pairs)]
+    return {"distributions": items, "shared": {}, "triton_backends": []}
+
+
 def rocminfo(cards=(0, 1)):
     agents = ["*******\nAgent 1\n*******\n  Name:                    AMD EPYC 9474F\n  Device Type:             CPU\n"]
     agents += [
@@ -133,6 +141,7 @@ def instinct(gpus=2, *, context=True, opens=None, stats=None, probes=None, files
         "stats": {**dict.fromkeys(paths, node), **(stats or {})},
         "probes": {
             "devices": json.dumps(torch_answer(order=tuple(range(gpus)))),
+            "family": json.dumps(family("2.6.0+rocm6.4.1")),
             "numerics": json.dumps({"rows": numerics_rows(*(f"cuda:{i}" for i in range(gpus))), "repeats": 3}),
             **(probes or {}),
         },
@@ -169,6 +178,7 @@ def laptop(**more):
             "devices": json.dumps(
                 torch_answer(torch=TORCH_CPU, order=(), libraries={"libtorch_cpu": ["/x/libtorch_cpu.so"]})
             ),
+            "family": json.dumps(family("2.6.0+cpu")),
             "numerics": json.dumps({"rows": numerics_rows("cpu"), "repeats": 3}),
         },
     }
@@ -188,6 +198,7 @@ def nvidia(**more):
     given = {
         "probes": {
             "devices": json.dumps(answer),
+            "family": json.dumps(family("2.11.0+cu130")),
             "nvidia": json.dumps({"driver": "580.159.04", "cards": {"0000:00:06.0": card}}),
             "numerics": json.dumps({"rows": numerics_rows("cuda:0"), "repeats": 3}),
         },

@@ -23,6 +23,7 @@ PROVES = {
         "devices": ["build"],
         "switches": ["cudnn_switch"],
     },
+    "torch_family": {key: ["one_build"] for key in ("torch", "distributions", "shared", "imports", "triton_backends")},
     "device_counts": {"kernel": ["agree"], "runtime": ["agree"], "torch": ["agree", "computes"], "proof": ["computes"]},
     "versions": {"sources": ["python"]},
     "inventory": {"debs": ["deb"], "wheels": ["wheel"]},
@@ -33,12 +34,15 @@ PROVES = {
     "processes": {"cards": ["free"]},
     "host_state": {"numa_balancing": ["numa_balancing"], "governor": ["governor"], "gpus": ["power_cap"]},
 }
-#: Nothing is what there may well be: no variable, no mask, no package of this kind; no rocminfo in the image.
+#: Nothing is what there may well be: no variable, no mask, no package of this kind, no torchvision; no rocminfo.
 LEGITIMATE = {
     ("environment", "variables", "{}"),
     ("inventory", "debs", "{}"),
     ("inventory", "wheels", "[]"),
     ("device_counts", "runtime", "null"),
+    ("torch_family", "shared", "{}"),
+    ("torch_family", "imports", "{}"),
+    ("torch_family", "triton_backends", "[]"),
 }
 
 

@@ -21,6 +21,7 @@ from validate.checks import (
     processes,
     telemetry,
     torch_build,
+    torch_family,
     versions,
 )
 
@@ -30,6 +31,7 @@ CHECKS = (
     groups,
     environment,
     torch_build,
+    torch_family,
     device_counts,
     versions,
     inventory,
