@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.pins import fakes_registry
 from tests.pins.fakes_archive import Archive
 
 
@@ -17,3 +18,21 @@ def apart(monkeypatch, tmp_path):
 def archive():
     with Archive() as started:
         yield started
+
+
+@pytest.fixture
+def fake():
+    with fakes_registry.Fake() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def registry_program(tmp_path_factory):
+    return fakes_registry.program(tmp_path_factory.mktemp("docker-registry"))
+
+
+@pytest.fixture
+def debian(registry_program, tmp_path):
+    started = fakes_registry.Debian(registry_program, tmp_path / "registry")
+    yield started
+    started.stop()
