@@ -55,13 +55,21 @@ def demo() -> None:
 
 
 @command
-def lock(pin: str = "", out: str = "") -> None:
+def lock(pin: str = "", from_image: str = "", out: str = "") -> None:
     """Resolve a pin into a lock: every package by sha256.
 
     Options:
         pin: name or file of a pin
+        from_image: in place of a pin, an image that exists: lock it by digest, with what is in it
         out: folder for the lock; default: beside the pins
     """
+    if from_image:
+        from commands.adopt import adopt
+
+        if pin:
+            raise KitError("a pin and an image were given", "give one: --pin NAME, or --from-image NAME")
+        print(adopt(from_image, Path(out) if out else ROOT / "pins"))
+        return
     from pins.choice import meant
     from pins.lock import PINS
     from pins.resolve import resolve
@@ -72,6 +80,30 @@ def lock(pin: str = "", out: str = "") -> None:
         hint = f"{meant(pin, names)}./kit lock --pin NAME, with a file or one of: {', '.join(names)}"
         raise KitError(f"there is no pin {pin!r}", hint)
     print(resolve(path, Path(out) if out else PINS))
+
+
+@command
+def inspect(image: str, lock: str = "", json: bool = False) -> None:
+    """Look into any image of the engine: versions, packages, layers, environment, and what is wrong with them.
+
+    Options:
+        image: name, tag, digest or id
+        lock: name or file of a lock to hold its packages and versions against, both ways
+    """
+    from bundle.console import Console
+    from commands.inspect import inspect as look
+    from commands.inspect import lines
+    from schema.records import exit_code
+
+    answer = look(image, choose(Which(lock=lock)).lock if lock else None)
+    if json:
+        show(answer)
+    else:
+        print(lines(answer))
+        shown = Console(print, colour=sys.stdout.isatty())
+        for finding in answer["findings"]:
+            shown.finding(finding)
+    leave(exit_code(statuses(answer["findings"])))
 
 
 @command

@@ -23,6 +23,7 @@ LOCK_SUFFIX, PIN_SUFFIX = ".lock.yaml", ".pin.yaml"
 MAX_BYTES = 1 << 20  # ten times the largest lock we know; of a hostile one, some seconds of reading
 OTHER_FILE = "name a lock or a pin, such as those in pins/"
 AGAIN = "./kit lock --pin NAME makes it again"
+LONGEST_LINE = 20  # fields of a mapping that is written in one line
 #: Folders beside those of the locks, where outputs go that are no lock's.
 TAKEN = frozenset({"host", "rebuilt"})
 
@@ -226,9 +227,9 @@ class _Dumper(_BaseDumper):  # type: ignore[misc]  # the base is chosen at run t
         return True
 
     def represent_mapping(self, tag: str, mapping: Any, flow_style: bool | None = None) -> Any:  # noqa: FBT001 (PyYAML's signature)
-        """Write a mapping of scalars in one line: one package is one line of a diff."""
+        """Write a mapping of scalars in one line, unless it is a long list: one package is one line of a diff."""
         node = super().represent_mapping(tag, mapping, flow_style=flow_style)
-        if all(isinstance(value, yaml.ScalarNode) for _, value in node.value):
+        if len(node.value) <= LONGEST_LINE and all(isinstance(value, yaml.ScalarNode) for _, value in node.value):
             node.flow_style = True
         return node
 

@@ -33,6 +33,7 @@ COMMANDS = [
     "demo",
     "doctor",
     "fetch",
+    "inspect",
     "lock",
     "mirror",
     "reproduce",
