@@ -12,7 +12,7 @@ from typing import Any
 from pins.file_lock import alone
 from pins.paths import opened
 from pins.references import DIGEST, Reference, parse
-from pins.registry_client import Client, RegistryError
+from pins.registry_client import Client
 from pins.registry_documents import (
     DOCKER_INDEX,
     DOCKER_MANIFEST,
@@ -30,6 +30,7 @@ from pins.registry_documents import (
     items,
     parsed,
 )
+from pins.registry_errors import RegistryError
 from pins.store import Store
 from schema.errors import KitError
 

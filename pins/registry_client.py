@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 import ssl
 import time
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from pins import registry_auth
 from pins.references import HUB
+from pins.registry_errors import HINT_REACH, NO_REGISTRY, RegistryError, explained, refusal
 from pins.web import HEADERS, MAX_REDIRECTS, MAX_RETRY_AFTER_S, without_login
 from schema import documents
 from schema.errors import KitError
@@ -29,21 +29,21 @@ LOOPBACK = re.compile(r"(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])(?::[0-9]+)?
 CONNECT_S: Final = 10.0
 TRIES = 4
 BACK_OFF_S = 0.5  # doubled after each try
+OK, PARTS = frozenset({200}), frozenset({200, 206})
 LATER = frozenset({429, 500, 502, 503, 504})
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MAX_ERROR_BYTES = 1 << 16
 MAX_TOKEN_BYTES = 1 << 20
 DOCUMENT_S = 120.0  # for all of a document, however small the pieces are in which it comes
 PIECE_BYTES = 1 << 20
-HINT_REACH = "check its address, and the network and proxy of this host; ./kit mirror keeps copies elsewhere"
 
 
-class RegistryError(KitError):
-    """A registry did not do what it was asked for. `status` of its answer, 0 when there was none; `codes` in it."""
-
-    def __init__(self, message: str, hint: str, *, status: int = 0, codes: tuple[str, ...] = ()) -> None:
-        super().__init__(message, hint)
-        self.status, self.codes = status, codes
+class _Question(NamedTuple):
+    method: str
+    url: str
+    what: str
+    headers: dict[str, str]
+    data: bytes | None
 
 
 class Client:
@@ -69,14 +69,16 @@ class Client:
         what: str,
         headers: Mapping[str, str] | None = None,
         data: bytes | None = None,
-        good: frozenset[int] = frozenset({200}),
+        good: frozenset[int] = OK,
+        tries: int = TRIES,
     ) -> Response:
         """Return the answer, its body not yet read, when its status is one of `good`; else RegistryError.
 
         `path` is below /v2/, or an address that the registry gave. `what` completes "cannot ...". Close the answer.
+        `tries`: how often, while it answers 429 and 5xx; once for what must not be done twice.
         """
-        url = urljoin(self.root, path)
-        response = self._again(method, url, what, dict(headers or {}), data)
+        asked = _Question(method, urljoin(self.root, path), what, dict(headers or {}), data)
+        response = self._again(asked, tries)
         if response.status_code == 401:
             challenge = response.headers.get("WWW-Authenticate", "")
             response.close()
@@ -84,7 +86,7 @@ class Client:
             self.authorization = registry_auth.authorization(
                 self.registry, challenge, self._ask_for_token, secure=self.secure
             )
-            response = self._again(method, url, what, dict(headers or {}), data)
+            response = self._again(asked, tries)
         if response.status_code in good:
             return response
         with response:
@@ -103,58 +105,58 @@ class Client:
                     raise RegistryError(f"cannot {what}: {self.registry} is too slow", HINT_REACH)
         return bytes(found)
 
+    def blob(self, repository: str, digest: str, start: int = 0) -> Iterator[bytes]:
+        """Yield a blob's bytes from `start` on; they are not verified. RegistryError when it is gone or ends early."""
+        what = f"read {digest} of {self.registry}/{repository}"
+        headers = {"Range": f"bytes={start}-"} if start else {}
+        with self.ask("GET", f"{repository}/blobs/{digest}", what=what, headers=headers, good=PARTS) as response:
+            skipped = 0 if response.status_code == 206 else start  # who knows no ranges begins at the beginning
+            for piece in self.pieces(response, what):
+                yield piece[skipped:]
+                skipped = max(0, skipped - len(piece))
+
     def pieces(self, response: Response, what: str) -> Iterator[bytes]:
         """Yield the body of an answer; RegistryError when it ends early."""
-        with self._explained(what):
+        with explained(self.registry, what):
             yield from response.iter_content(PIECE_BYTES)
 
-    def _again(self, method: str, url: str, what: str, headers: dict[str, str], data: bytes | None) -> Response:
+    def _again(self, asked: _Question, tries: int) -> Response:
         """Return the answer of the first try that is neither 429 nor 5xx, or the last one."""
         wait_s = BACK_OFF_S
-        for _ in range(TRIES - 1):
-            response = self._follow(method, url, what, headers, data)
+        for _ in range(tries - 1):
+            response = self._follow(asked)
             if response.status_code not in LATER:
                 return response
             response.close()
             time.sleep(max(wait_s, _retry_after_s(response)))
             wait_s *= 2
-        return self._follow(method, url, what, headers, data)
+        return self._follow(asked)
 
-    def _follow(self, method: str, url: str, what: str, headers: dict[str, str], data: bytes | None) -> Response:
+    def _follow(self, asked: _Question) -> Response:
         """Ask, and follow redirects; the login goes to the registry alone."""
+        url = asked.url
         for _ in range(MAX_REDIRECTS + 1):
             own = urlsplit(url).netloc == urlsplit(self.root).netloc
             login = {"Authorization": self.authorization} if own and self.authorization else {}
-            with self._explained(what):
-                response = self.session.request(
-                    method,
-                    url,
-                    headers=login | headers,
-                    data=data,
-                    stream=True,
-                    timeout=(CONNECT_S, self.timeout_s),
-                )
-                if response.status_code not in REDIRECTS or "Location" not in response.headers:
-                    return response
-                response.close()
-                url = urljoin(url, response.headers["Location"])
+            response = self._send(asked.what, asked.method, url, login | asked.headers, asked.data)
+            if response.status_code not in REDIRECTS or "Location" not in response.headers:
+                return response
+            response.close()
+            url = urljoin(url, response.headers["Location"])
         raise RegistryError(
-            f"cannot {what}: {self.registry} redirects more than {MAX_REDIRECTS} times, lastly to "
+            f"cannot {asked.what}: {self.registry} redirects more than {MAX_REDIRECTS} times, lastly to "
             f"{without_login(url)[:200]}",
-            "check that this is the address of a registry",
+            NO_REGISTRY,
         )
+
+    def _send(self, what: str, method: str, url: str, headers: dict[str, str], data: Any) -> Response:
+        with explained(self.registry, what):
+            timeout = (CONNECT_S, self.timeout_s)
+            return self.session.request(method, url, headers=headers, data=data, stream=True, timeout=timeout)
 
     def _ask_for_token(self, method: str, url: str, headers: dict[str, str], form: dict[str, str] | None) -> Any:
         what = f"get a token for {self.registry}"
-        with self._explained(what):
-            response = self.session.request(
-                method,
-                url,
-                headers=headers,
-                data=form,
-                stream=True,
-                timeout=(CONNECT_S, self.timeout_s),
-            )
+        response = self._send(what, method, url, headers, form)
         if response.status_code != 200:
             with response:
                 raise self._refused(response, what)
@@ -166,54 +168,15 @@ class Client:
             raise RegistryError(f"cannot {what}: {error.message}", f"docker login {self.registry}") from error
 
     def _refused(self, response: Response, what: str) -> RegistryError:
-        """Return the error for an answer that is not what was asked for."""
-        status, (codes, words) = response.status_code, self._said(response)
-        said = f"HTTP {status}" + (f" ({words})" if words else "")
-        hint = "check that this is the address of a registry"
-        if status in {401, 403}:
-            hint = f"check its name, or docker login {self.registry}: what one may not see looks the same"
-        elif status == 404:
-            hint = "check its name and digest or tag"
-        elif status == 429:
-            hint = f"wait for a while, or docker login {self.registry}: who has a login is let in more often"
-        elif status >= 500:
-            hint = "try again later: it is the registry's own trouble"
-        return RegistryError(f"cannot {what}: {self.registry} answers {said}", hint, status=status, codes=codes)
-
-    def _said(self, response: Response) -> tuple[tuple[str, ...], str]:
-        """Return the codes and the words of a registry's own error; nothing where the page is none of its own."""
+        """Return the error for an answer that is not what was asked for, with the codes and words that came with it."""
         try:
             found = documents.parse_json(self.document(response, MAX_ERROR_BYTES, "read"), "")
             errors = [(str(error["code"]), str(error.get("message", ""))) for error in found["errors"][:3]]
-        except (KitError, TypeError, LookupError, AttributeError):
-            return (), ""
+        except (KitError, TypeError, LookupError, AttributeError):  # the page is none of its own
+            errors = []
         words = "; ".join(f"{code}: {message}" if message else code for code, message in errors)
-        return tuple(code for code, _ in errors), words[:300]
-
-    @contextmanager
-    def _explained(self, what: str) -> Iterator[None]:
-        """Turn what requests, urllib3 and sockets raise into RegistryError: no foreign exception passes."""
-        import urllib3
-        from requests import exceptions
-
-        try:
-            yield
-        except exceptions.SSLError as error:
-            raise RegistryError(
-                f"cannot {what}: {self.registry} has no certificate that this host trusts: {_words(error)}",
-                "add its CA to this host's certificates, or set REQUESTS_CA_BUNDLE=FILE; only a registry on this "
-                "machine is asked over http",
-            ) from error
-        except exceptions.ProxyError as error:
-            raise RegistryError(f"cannot {what}: the proxy does not let us: {_words(error)}", HINT_REACH) from error
-        except (exceptions.ChunkedEncodingError, exceptions.ContentDecodingError) as error:
-            raise RegistryError(f"cannot {what}: the answer of {self.registry} was cut off", HINT_REACH) from error
-        except exceptions.Timeout as error:
-            raise RegistryError(f"cannot {what}: {self.registry} does not answer in time", HINT_REACH) from error
-        except (exceptions.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-            raise RegistryError(
-                f"cannot {what}: {self.registry} cannot be reached: {_words(error)}", HINT_REACH
-            ) from error
+        codes = tuple(code for code, _ in errors)
+        return refusal(self.registry, what, response.status_code, codes, words[:300])
 
 
 def _session() -> Session:
@@ -241,10 +204,3 @@ def _session() -> Session:
 def _retry_after_s(response: Response) -> float:
     after = response.headers.get("Retry-After", "")
     return min(float(after), MAX_RETRY_AFTER_S) if re.fullmatch(r"[0-9]{1,9}", after) else 0
-
-
-def _words(error: BaseException) -> str:
-    """Return what is wrong at the bottom of an exception that wraps others."""
-    for _ in range(10):
-        error = error.__cause__ or error.__context__ or error
-    return (str(error) or type(error).__name__)[:200]
