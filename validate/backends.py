@@ -173,3 +173,13 @@ def detect(machine: Machine | None = None) -> str:
         return str(given)
     found = torch_facts(machine)
     return of_torch(found.get("torch", {}).get("build"), available=bool(found.get("available")))
+
+
+def missed(machine: Machine) -> bool:
+    """Tell whether an AMD GPU should compute here and does not: torch is built for it, and the kernel lists one.
+
+    Nobody has then said what computes, so it is the CPU; whoever started a container has.
+    """
+    found = torch_facts(machine)
+    idle = found.get("torch", {}).get("build") == "rocm" and not found.get("available")
+    return idle and context.load(machine).get("backend") not in BACKENDS and bool(amd.nodes(machine))

@@ -56,6 +56,39 @@ def test_where_torch_brings_none_both_are_named_and_none_is_removed():
     assert "remove" not in remedy
 
 
+WHEEL, SYSTEM = "/v/site-packages/torch/lib", "/opt/rocm-6.0.0/lib"
+SDK = "/v/site-packages/_rocm_sdk"
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        ({"libamdhip64": [f"{WHEEL}/libamdhip64.so"], "librocblas": [f"{WHEEL}/librocblas.so"]}, "one_place"),
+        ({"libamdhip64": [f"{WHEEL}/libamdhip64.so"], "librocblas": [f"{SYSTEM}/librocblas.so.4"]}, "stacks"),
+        ({"libhsa-runtime64": [f"{SYSTEM}/x.so"], "libMIOpen": ["/opt/rocm-6.2.0/lib/libMIOpen.so"]}, "stacks"),
+        ({"libamdhip64": [f"{SYSTEM}/x.so"], "librocblas": ["/opt/rocm-6.0.0/lib/rocblas/lib/y.so"]}, "one_place"),
+        ({"libamdhip64": [f"{SDK}_core/lib/a.so"], "librocblas": [f"{SDK}_libraries_gfx94X/lib/b.so"]}, "one_place"),
+        ({"libamdhip64": [f"{SDK}_core/lib/a.so"], "librocblas": [f"{SYSTEM}/b.so"]}, "stacks"),
+        ({"libamdhip64": [f"{WHEEL}/a.so"], "libamd_smi": [f"{SYSTEM}/libamd_smi.so"]}, "one_place"),
+        ({"libamdhip64": [f"{WHEEL}/a.so"], "libgomp": ["/usr/lib/libgomp.so.1"]}, "one_place"),
+        ({"libcudart": ["/a/libcudart.so"], "libcublas": ["/b/libcublas.so"]}, "one_place"),
+    ],
+    ids=[
+        "a wheel's",
+        "a wheel's and a system's",
+        "two releases",
+        "a folder deeper",
+        "wheels made for each other",
+        "those and a system's",
+        "sensors",
+        "not ROCm's",
+        "CUDA's",
+    ],
+)
+def test_rocms_libraries_are_of_one_installation(found, expected):
+    assert list(statuses(libraries.judge({"libraries": found, "pinned": True}, None))) == [f"libraries.{expected}"]
+
+
 def test_nobody_is_told_to_run_without_his_gpu():
     assert (
         "--nv"

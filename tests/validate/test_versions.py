@@ -98,8 +98,8 @@ def test_amds_hipcc_package_does_not_count_for_hip():
 @pytest.mark.parametrize(
     ("sources", "components", "expected"),
     [
-        ({"hip": [["hipconfig", "6.4.1"]]}, {"hip": "6.2"}, {"versions.hip": "fail"}),
-        ({}, {"rocm-smi": "3.4.0"}, {"versions.rocm_smi": "warn"}),
+        ({"hip": [["hipconfig", "6.4.1"]]}, {"hip": "6.2"}, {"versions.hip": "fail", "versions.rocm": "warn"}),
+        ({}, {"rocm-smi": "3.4.0"}, {"versions.rocm_smi": "warn", "versions.rocm": "warn"}),
         ({"rocm": [["a", "6.4.1"], ["b", "5.7.0"]]}, {}, {"versions.conflict": "fail", "versions.rocm": "pass"}),
     ],
     ids=["another version", "nobody tells", "two stacks"],
@@ -110,6 +110,15 @@ def test_each_component_is_judged_by_itself(sources, components, expected):
     found = statuses(versions.judge({"backend": "rocm", "sources": {"python": [["x", "3.12"]], **sources}}, lock))
 
     assert found == {"versions.python": "pass", **expected}
+
+
+@pytest.mark.parametrize("rocm", ["none", "unknown"])
+def test_what_the_lock_does_not_know_is_not_asked_for(rocm):
+    lock = {**LOCK, "channel": "adopted", "rocm": rocm}
+
+    found = statuses(versions.judge({"backend": "cpu", "sources": {"python": [["x", "3.12"]]}}, lock))
+
+    assert found == {"versions.python": "pass"}
 
 
 def test_without_a_lock_the_versions_are_told():

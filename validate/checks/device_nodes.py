@@ -23,8 +23,8 @@ NOT_HERE = {
 
 def gather(machine: Machine, lock: dict[str, Any] | None) -> dict[str, Any]:  # noqa: ARG001 - the interface
     """Open each node and keep the error number. Never read from one: a healthy /dev/kfd refuses that."""
-    facts: dict[str, Any] = {"backend": backends.detect(machine)}
-    if facts["backend"] in NOT_HERE:
+    facts: dict[str, Any] = {"backend": backends.detect(machine), "missed": backends.missed(machine)}
+    if not_here(facts):
         return facts
     gpus = amd.nodes(machine)
     present = machine.glob("/dev/dri/renderD*")
@@ -40,14 +40,20 @@ def gather(machine: Machine, lock: dict[str, Any] | None) -> dict[str, Any]:  # 
         "kfd_in_sysfs": bool(machine.glob("/sys/class/kfd/*")),
         "driver_loaded": bool(machine.glob("/sys/module/amdgpu*")),
         "slurm": "SLURM_JOB_ID" in machine.env,
+        "apptainer": bool({"APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"} & set(machine.env)),
         "wsl": machine.stat("/dev/dxg") is not None,
     }
 
 
+def not_here(facts: dict[str, Any]) -> str | None:
+    """Return why nobody asks for the nodes; None where a GPU is to compute, or would if it could."""
+    return None if facts.get("missed") is True else NOT_HERE.get(facts["backend"])
+
+
 def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]:  # noqa: ARG001 - the interface
     """Judge /dev/kfd by the error number, then the render nodes of the GPUs that the kernel lists."""
-    if facts["backend"] in NOT_HERE:
-        return [skip("device_nodes.not_here", NOT_HERE[facts["backend"]])]
+    if reason := not_here(facts):
+        return [skip("device_nodes.not_here", reason)]
     found = [_judge_kfd(facts)]
     opens = facts["opens"]
     usable = [gpu["render"] for gpu in facts["gpus"] if gpu["render"] and opens.get(gpu["render"]) == 0]
@@ -66,7 +72,7 @@ def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]: 
                 f"a GPU is used through its render node too, and none of {len(facts['gpus'])} is here",
                 seen=sorted(opens),
                 expected=wanted,
-                remedy=f"start the container with `--device {wanted}`",
+                remedy=_give(wanted, facts),
             )
         )
     return found
@@ -90,6 +96,13 @@ def _judge_kfd(facts: dict[str, Any]) -> Outcome:
     return fail(f"device_nodes.{what}", f"{KFD}: {reason}", seen=name, expected="opens", remedy=remedy)
 
 
+def _give(path: str, facts: dict[str, Any]) -> str:
+    """Say how a container is given a node; Apptainer has no flag for devices, and binds files."""
+    if facts.get("apptainer"):
+        return "start it with the nodes bound: `apptainer exec --bind /dev/kfd,/dev/dri IMAGE ...`"
+    return f"start the container with `--device {path}`"
+
+
 def _absent(facts: dict[str, Any]) -> tuple[str, str, str]:
     """Tell the four ways apart in which /dev/kfd is not there; flags of a container help in one only."""
     if facts["wsl"]:
@@ -99,7 +112,7 @@ def _absent(facts: dict[str, Any]) -> tuple[str, str, str]:
             "install librocdxg, pass /dev/dxg and /usr/lib/wsl into the container, and set HSA_ENABLE_DXG_DETECTION=1",
         )
     if facts["kfd_in_sysfs"]:
-        return ("not_passed", "the kernel has it, this container was not given it", f"start it with `--device {KFD}`")
+        return ("not_passed", "the kernel has it, this container was not given it", _give(KFD, facts))
     if facts["driver_loaded"]:
         return (
             "no_kfd",

@@ -24,8 +24,8 @@ def gather(machine: Machine, lock: dict[str, Any] | None) -> dict[str, Any]:
 
 def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]:  # noqa: ARG001 - the interface
     """Fail only for a node that really refused: root, mode 0666 and access lists open without any group."""
-    if facts["backend"] in NOT_HERE:
-        return [skip("groups.not_here", NOT_HERE[facts["backend"]])]
+    if reason := device_nodes.not_here(facts):
+        return [skip("groups.not_here", reason)]
     nodes = {path: node for path, node in facts["nodes"].items() if node}
     if not nodes:
         return [skip("groups.no_nodes", "there is no device node to compare with: see device_nodes")]

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 SHAPE = {"libraries": dict, "pinned": bool}
 INJECTED = "/.singularity.d/libs/"
 TORCH = ("libtorch_cpu", "libtorch_hip", "libtorch_cuda")
+#: What computes. libamd_smi only reads sensors: torch takes the system's beside the libraries that a wheel brings.
+STACK = ("libamdhip64", "libhsa-runtime64", "librocblas", "libhipblas", "libhipblaslt", "libMIOpen", "librccl")
+#: Folders of one installation: a release under /opt, or the wheels of AMD's that are made for each other.
+TOGETHER = re.compile(r"^(/opt/rocm[^/]*)/|^(.*(?:site|dist)-packages/_rocm_sdk)_")
 PACKAGES = re.compile(r"^.*/((?:site|dist)-packages/)")
 
 
@@ -53,6 +57,9 @@ def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]: 
             )
         )
     injected = sorted(path for paths in libraries.values() for path in paths if INJECTED in path)
+    host = set(injected) if facts["pinned"] else set()
+    if not set(twice) & set(STACK):
+        found += _stacks({name: paths for name, paths in libraries.items() if not host & set(paths)})
     if injected and facts["pinned"]:
         found.append(
             fail(
@@ -63,6 +70,24 @@ def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]: 
             )
         )
     return found or [passed("libraries.one_place", {name: paths[0] for name, paths in libraries.items()})]
+
+
+def _stacks(libraries: dict[str, list[str]]) -> list[Outcome]:
+    """Libraries of two installations, each of them once, are built for each other no more than two copies are."""
+    places: dict[str, list[str]] = {}
+    for name in STACK:
+        for path in libraries.get(name, []):
+            places.setdefault(_installation(path), []).append(path)
+    if len(places) < 2:
+        return []
+    told = " and ".join(sorted(places))
+    remedy = f"unset LD_LIBRARY_PATH; if it stays so, install the PyTorch that is made for one of {told}"
+    return [fail("libraries.stacks", f"ROCm's libraries come from {told}", seen=places, remedy=remedy)]
+
+
+def _installation(path: str) -> str:
+    found = TOGETHER.match(path)
+    return next(filter(None, found.groups())) if found else _folder(path)
 
 
 def _one_of(paths: list[str], libraries: dict[str, list[str]]) -> str:

@@ -46,6 +46,7 @@ TOOLS = {
 }
 #: The channels whose `rocm` names a release that is inside the image.
 ROCM_CHANNELS = frozenset({"amd", "debian", "wheel", "adopted"})
+UNTOLD = frozenset({"none", "unknown"})  # what the lock of an adopted image says where nothing told a release
 NEEDED_FOR = {"rocm": "the ROCm release", "hip": "HIP"}
 
 
@@ -101,9 +102,11 @@ def judge(facts: dict[str, Any], lock: dict[str, Any] | None) -> list[Outcome]:
     sources = facts["sources"]
     found = _conflicts(sources)
     if not lock:
+        if facts["backend"] == "rocm" and not sources.get("rocm"):
+            found.append(warn("versions.rocm", "nothing here tells the version of rocm"))
         return [*found, skip("versions.no_lock", "there is no lock to compare with", seen=_first(sources))]
     wanted = {"python": lock["python"], **lock["components"]}
-    if sources.get("rocm") and lock["channel"] in ROCM_CHANNELS:
+    if lock["channel"] in ROCM_CHANNELS and lock["rocm"] not in UNTOLD:
         wanted["rocm"] = lock["rocm"]
     for name, expected in sorted(wanted.items()):
         found.append(_judge_one(name, expected, sources.get(name, [])))
