@@ -8,20 +8,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from images import base, canonical, context, leftovers, room, rootfs
+from images import adding, canonical, context, leftovers, room, rootfs
+from images.adding import stored
+from images.canonical import Addition
 from images.endpoint import EngineError
+from images.slim import Sieve
 from pins.progress import Progress
 from schema.errors import KitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from images.base import Base
     from images.canonical import Identity
     from images.engine import Engine
     from pins.lock import Lock
     from pins.store import Store
 
 DOCKERFILE = Path(__file__).with_name("Dockerfile")
+ARCHIVE = "image.tar"
 PIECE_BYTES = 1 << 20
 SETTLE_S = 1.0  # what the engine had in hand when its listener hung up, it puts down within this time
 
@@ -63,49 +68,66 @@ class Job:
 
 @dataclass(frozen=True)
 class Made:
-    """What a build made: an identity, and the archive that has it."""
+    """What a build made: an identity, the archive that has it, and what was left out for the sake of slimness."""
 
     identity: Identity
     archive: Path
+    slim: dict[str, Any] | None
 
 
-def assemble(job: Job, folder: Path, *, below: dict[str, Any] | None = None) -> Made:
-    """Build without any cache and write the canonical archive into `folder`.
+def assemble(job: Job, folder: Path, below: Base | None = None) -> Made:
+    """Build without any cache and write the canonical archive into `folder`; it lacks the layers of the base `below`.
 
-    `below` is the base as pulled (`base` of an image record). The engine's own image is removed again, as is what an
-    earlier build may have left. Raises KitError when there is no room, an input is missing or a step fails.
+    The engine's own image is removed again, as is what an earlier build may have left. Raises KitError when there is no
+    room, an input is missing, a step fails, or something is not what the lock says.
     """
-    if not job.lock.base:  # a base is there by now
-        room.require(job.lock, job.engine.about(), job.out)
-    entries = _context(job, folder)
-    saved, archive = folder / "saved.tar", folder / "image.tar"
+    room.require(job.lock, job.engine.about(), job.out, base_bytes=0)  # a base is there by now
+    sieve = Sieve(job.lock.document.get("slim", ()))
     with _removed(job) as name:
-        with Progress(
-            "dpkg",
-            2 * len(job.lock.debs),
-            unit="steps",
-            then="all installed, compiling byte code",  # which takes about as long
-            shown=job.say.shown,
-        ) as steps:
-            built = job.engine.build(
-                cast("IO[bytes]", context.Context(entries, job.lock.epoch)),
-                tag=name,
-                nocache=True,
-                base=below["reference"] if below else "",
-                on_log=_packages(steps),
-            )
-        save(job, built, saved)
-    with Progress("rewrite", unit="B", shown=job.say.shown) as bytes_written:
-        identity = canonical.rewrite(
-            saved,
-            archive,
-            epoch=job.lock.epoch,
-            reference=job.reference,
-            base=below["diff_ids"] if below else (),
-            advance=bytes_written.advance,
-        )
+        made = _on_base(job, folder, below, sieve) if below else _from_packages(job, folder, name, sieve)
+    return Made(made, folder / ARCHIVE, sieve.answer())
+
+
+def _from_packages(job: Job, folder: Path, name: str, sieve: Sieve) -> Identity:
+    saved = folder / "saved.tar"
+    entries = _context(job, folder)
+    with _steps(job) as on_log:
+        data = cast("IO[bytes]", context.Context(entries, job.lock.epoch))
+        built = job.engine.build(data, tag=name, nocache=True, on_log=on_log)
+        if job.lock.wheels:
+            adding.refuse_other(job, built, "what its Debian packages make")
+        with adding.layers(job, built, folder, debs=(), venv=adding.VENV, on_log=on_log) as tars:
+            save(job, built, saved)
+            more = Addition(tars, {}, adding.VENV if tars else "", sieve)
+            with Progress("rewrite", unit="B", shown=job.say.shown) as written:
+                made = canonical.rewrite(saved, folder / ARCHIVE, more, **_how(job, written))
     saved.unlink()
-    return Made(identity, archive)
+    return made
+
+
+def _on_base(job: Job, folder: Path, below: Base, sieve: Sieve) -> Identity:
+    """Look at the base first, in a container of a second: what is not as the lock says is no base."""
+    lock, venv = job.lock, adding.place_for_wheels(below.config)
+    adding.refuse_other(job, below.image, below.image)
+    with (
+        _steps(job) as on_log,
+        adding.layers(job, below.image, folder, debs=lock.debs, venv=venv, on_log=on_log) as tars,
+        Progress("rewrite", unit="B", shown=job.say.shown) as written,
+    ):
+        more = Addition(tars, lock.document["environment"], venv if lock.wheels else "", sieve)
+        return canonical.above(folder / ARCHIVE, below.config, below.below, more, **_how(job, written))
+
+
+def _how(job: Job, written: Progress) -> dict[str, Any]:
+    return {"epoch": job.lock.epoch, "reference": job.reference, "advance": written.advance}
+
+
+@contextmanager
+def _steps(job: Job) -> Iterator[Callable[[str], None]]:
+    """Yield what follows the log of an installation."""
+    count, then = 2 * len(job.lock.debs), "all installed, compiling byte code"  # which takes about as long
+    with Progress("dpkg" if count else "install", count, unit="steps", then=then, shown=job.say.shown) as steps:
+        yield _packages(steps)
 
 
 def _packages(steps: Progress) -> Callable[[str], None]:
@@ -144,32 +166,16 @@ def load(job: Job, made: Made) -> dict[str, Any]:
 def _context(job: Job, folder: Path) -> list[tuple[str, bytes | Path]]:
     """Return the entries of the build context: the Dockerfile, the first layer, every package in the lock's order."""
     lock = job.lock
-    if lock.wheels or (lock.base and lock.debs):
-        raise KitError(
-            f"{lock.name} adds packages to a base image, which this version cannot build",
-            "use a lock whose base is the whole image, or one made of Debian packages alone",
-        )
-    debs = [(item, _input(job.store, item)) for item in lock.debs]
-    text = f"FROM {base.reference(lock.base)}\n" if lock.base else _read(job.dockerfile)
+    debs = [(item, stored(job.store, item)) for item in lock.debs]
+    text = _read(job.dockerfile)
     text = context.dockerfile(text, lock.epoch, lock.document["environment"], leftovers.label(job.out))
     entries: list[tuple[str, bytes | Path]] = [("Dockerfile", text.encode())]
-    if debs:
-        first = folder / "first.tar"
-        bootstrap = [(item["name"], path) for item, path in debs if item["bootstrap"]]
-        with Progress("unpack", len(bootstrap), unit="packages", shown=job.say.shown) as unpacked:
-            rootfs.write_first_layer(bootstrap, first, epoch=lock.epoch, advance=unpacked.advance)
-        entries.append(("first.tar", first))
-        entries += [(f"debs/{item['path'].rpartition('/')[2]}", path) for item, path in debs]
-    return entries
-
-
-def _input(store: Store, item: dict[str, Any]) -> Path:
-    """Return where an input lies in the store; KitError when its hash is unknown or it is not there."""
-    if not item["sha256"]:
-        raise KitError(f"the lock does not know the sha256 of {item['name']}", "resolve its pin: ./kit lock --pin NAME")
-    if not store.has(item["sha256"]):
-        raise KitError(f"{item['name']} {item['version']} is not in the store", "./kit fetch")
-    return store.path(item["sha256"])
+    first = folder / "first.tar"
+    bootstrap = [(item["name"], path) for item, path in debs if item["bootstrap"]]
+    with Progress("unpack", len(bootstrap), unit="packages", shown=job.say.shown) as unpacked:
+        rootfs.write_first_layer(bootstrap, first, epoch=lock.epoch, advance=unpacked.advance)
+    entries.append(("first.tar", first))
+    return entries + [(f"debs/{item['path'].rpartition('/')[2]}", path) for item, path in debs]
 
 
 def _read(path: Path) -> str:

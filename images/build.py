@@ -77,13 +77,14 @@ def check(
     job = Job(lock, engine, store, out, dockerfile, Progress("build", shown=progress))
     with workplace.held(out, job.say.note), workplace.temporary(out) as folder:
         image, first = (record.kept(lock, engine, out, tell=job.say.note) if job.own else None), None
-        if not image or record.as_committed(image):
+        lost = image and image["base"] and job.builds and not (out / assemble.ARCHIVE).is_file()
+        if not image or lost or record.as_committed(image):
             image, first = _make(job, folder)
         if not job.builds:
             return _finish(job, image)
         job.say.note("building a second time")
         with workplace.temporary(folder) as elsewhere, _umask(0o077):
-            second = assemble.assemble(job, elsewhere, below=image["base"])
+            second = assemble.assemble(job, elsewhere, _base(job))
             identical = _identity(second) == {key: image[key] for key in record.IDENTITY}
             differences = [] if identical else _compare(job, image, first or _saved(job, image, folder), second)
         return _finish(job, image | {"built_twice": {"identical": identical, "differences": differences}})
@@ -92,11 +93,13 @@ def check(
 def _make(job: Job, folder: Path) -> tuple[dict[str, Any], Path | None]:
     """Make the image, load it, and return its record and archive; no archive where the base is the image."""
     lock, engine, started = job.lock, job.engine, time.monotonic()
-    below = base.pulled(lock, engine, job.say, job.out) if lock.base else None
+    below, kept = _base(job), job.out / assemble.ARCHIVE
+    kept.unlink(missing_ok=True)
     if below and not job.builds:
         return base.record(lock, engine, below, seconds=time.monotonic() - started), None
-    job.say.note(sizes(plan(lock, job.store, job.out)))
-    made = assemble.assemble(job, folder, below=below)
+    if not below:
+        job.say.note(sizes(plan(lock, job.store, job.out)))
+    made = assemble.assemble(job, folder, below)
     loaded = assemble.load(job, made)
     reference = _named_once(job, loaded)
     image = {
@@ -109,12 +112,22 @@ def _make(job: Job, folder: Path) -> tuple[dict[str, Any], Path | None]:
         **_identity(made),
         "engine_id": loaded["id"],
         "engine": base.engine_record(engine),
-        "base": below,
+        "base": below.record if below else None,
         "built_at": now(),
         "build_seconds": round(time.monotonic() - started, 1),
         "built_twice": None,
     }
-    return image, made.archive
+    if made.slim:
+        image["slim"] = made.slim
+    # Saving an image on a base would export the base, too: what is ours is kept, to push it and to compare.
+    return image, made.archive.replace(kept) if below else made.archive
+
+
+def _base(job: Job) -> base.Base | None:
+    """Return the lock's base, had or pulled; None where every byte comes from packages."""
+    if not job.lock.base:
+        return None
+    return base.found(job.lock, job.engine, job.store, job.say, job.out, alone=not job.builds)
 
 
 def _named_once(job: Job, loaded: dict[str, Any]) -> str:
@@ -147,7 +160,9 @@ def _compare(job: Job, image: dict[str, Any], first: Path, second: Made) -> list
 
 
 def _saved(job: Job, image: dict[str, Any], folder: Path) -> Path:
-    """Return an archive of the image as the engine has it, to compare with."""
+    """Return an archive of the image, to compare with: the one that was kept, else as the engine has it."""
+    if image["base"]:
+        return job.out / assemble.ARCHIVE
     path = folder / "kept.tar"
     assemble.save(job, image["engine_id"], path)
     return path

@@ -1,8 +1,8 @@
 """Rewrite a saved image bit for bit: the same tree gives the same identity on every engine, at any time.
 
-All layers above the base become one: merged, put into its normal form, compared with the base by content, sorted by
-path, uncompressed (gzip bytes differ between implementations). What identifies an image is its configuration, so that
-too is rebuilt from a white list.
+All layers become one: merged, put into its normal form, sorted by path, uncompressed (gzip bytes differ between
+implementations). On a base that is all that was added; the base's own layers are named as its registry has them, and
+not read. What identifies an image is its configuration, so that too is rebuilt from a white list.
 """
 
 from __future__ import annotations
@@ -10,26 +10,21 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import time
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from images import archive, layers, normal
-from images.difference import Entry, difference
-from images.tar import BLOCK, DIRECTORY, HARD_LINK, Member
+from images.configuration import changed, configuration
+from images.entries import Entry, entries
+from images.tar import BLOCK, DIRECTORY, HARD_LINK, Member, Tar
 from images.tarwriter import END, TarWriter, header, write_all
 from schema.errors import KitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-#: Keys of an image's configuration that are kept where they say something; others (Hostname, Image) differ per engine.
-KEPT_CONFIG = (
-    "Cmd", "Entrypoint", "Env", "ExposedPorts", "Labels", "StopSignal", "User", "Volumes", "WorkingDir",
-)  # fmt: skip
-STEP_LABEL = "rocm-repro-kit.building"  # marks what a build makes on its way
-DROPPED_LABELS = frozenset({STEP_LABEL, "io.buildah.version"})
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 CONFIG = "application/vnd.oci.image.config.v1+json"
 LAYER = "application/vnd.oci.image.layer.v1.tar"
@@ -37,10 +32,13 @@ LAYER = "application/vnd.oci.image.layer.v1.tar"
 
 @dataclass(frozen=True)
 class Identity:
-    """What an image is; `size_bytes` is that of all layers as tar."""
+    """What an image is; `size_bytes` is that of all layers as the manifest has them: ours are plain tars.
+
+    There is no manifest where it is not known how a registry has the base's layers.
+    """
 
     image_id: str
-    manifest_digest: str
+    manifest_digest: str | None
     diff_ids: list[str]
     size_bytes: int
 
@@ -51,72 +49,123 @@ class Descriptor:
 
     digest: str
     size: int
+    media_type: str = LAYER
+
+
+@dataclass(frozen=True)
+class Below:
+    """The layers that an image stands on, lowest first: as tars, and as its registry has them (None: not known)."""
+
+    diff_ids: list[str]
+    layers: list[Descriptor] | None
+    size_bytes: int
+
+
+NOTHING = Below([], [], 0)
+
+
+@dataclass(frozen=True)
+class Addition:
+    """What comes on top of an image: layers, variables, an environment of Python's; `sift` leaves some files out."""
+
+    tars: Sequence[Tar] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    venv: str = ""
+    sift: Callable[[layers.Tree], layers.Tree] = lambda tree: tree
 
 
 def rewrite(
     saved: Path,
     target: Path,
+    more: Addition | None = None,
     *,
     epoch: int,
     reference: str,
-    base: Sequence[str] = (),
     advance: Callable[[int], None] | None = None,
 ) -> Identity:
     """Write the canonical archive of the image in `saved` to `target`.
 
-    `base` are the diff ids that stay as they are, lowest first; `epoch` (seconds) is the latest time of any file;
-    `reference` is the name under which an engine loads it (no part of the identity). The archive lacks the base's
-    layers: the engine that loads it was built on them and has them.
-    Raises KitError when the archive is broken, hostile, or does not stand on its base.
+    `epoch` (seconds) is the latest time of any file; `reference` is the name under which an engine loads it (no part of
+    the identity). `more` comes on top.
+    Raises KitError when the archive is broken or hostile.
     """
+    more = more or Addition()
     with archive.opened(saved) as image:
-        count = len(base)
-        if image.diff_ids[:count] != list(base):
-            raise KitError("the saved image does not stand on its base", "build it again")
-        below: layers.Tree = {}
-        for layer in image.layers[:count]:
-            layers.apply(below, layer)
-        tree = dict(below)
-        for layer in image.layers[count:]:
+        tree: layers.Tree = {}
+        for layer in [*image.layers, *more.tars]:
             layers.apply(tree, layer)
-        entries = difference(normal.normalised(below, epoch), normal.normalised(tree, epoch), epoch)
-        try:
-            with target.open("wb") as file:
-                return _Archive(file.fileno(), epoch, advance).write(image, entries, reference=reference, base=count)
-        except OSError as error:
-            raise KitError(f"cannot write {target}: {error.strerror}", "make room, then run it again") from error
+        kept = entries(more.sift(normal.normalised(tree, epoch)))
+        with _opened(target, epoch, reference, advance) as made:
+            return made.write(changed(image.config, more.variables, more.venv), NOTHING, kept)
+
+
+def above(
+    target: Path,
+    config: dict[str, Any],
+    below: Below,
+    more: Addition,
+    *,
+    epoch: int,
+    reference: str,
+    advance: Callable[[int], None] | None = None,
+) -> Identity:
+    """Write the archive of an image that stands on `below`, whose configuration is `config`, to `target`.
+
+    It lacks the base's layers, which nobody reads: the engine that loads it was built on them and has them. What `more`
+    adds is one layer, and none where it adds nothing to the files.
+    """
+    tree: layers.Tree = {}
+    gone: set[bytes] = set()
+    for layer in more.tars:
+        layers.apply(tree, layer)
+        gone |= layers.hidden(layer)
+    hidden = (path for path in gone if not normal.left_out(path))
+    kept = entries(more.sift(normal.normalised(tree, epoch)), hidden)
+    with _opened(target, epoch, reference, advance) as made:
+        return made.write(changed(config, more.variables, more.venv), below, kept)
+
+
+@contextmanager
+def _opened(target: Path, epoch: int, reference: str, advance: Callable[[int], None] | None) -> Iterator[_Archive]:
+    try:
+        with target.open("wb") as file:
+            yield _Archive(file.fileno(), epoch, reference, advance)
+    except OSError as error:
+        raise KitError(f"cannot write {target}: {error.strerror}", "make room, then run it again") from error
 
 
 class _Archive:
     """The archive that is being written: an OCI layout which Docker 20.10 takes for one of its own."""
 
-    def __init__(self, fd: int, epoch: int, advance: Callable[[int], None] | None) -> None:
+    def __init__(self, fd: int, epoch: int, reference: str, advance: Callable[[int], None] | None) -> None:
         self.fd = fd
         self.epoch = epoch
+        self.reference = reference
         self.advance = advance
 
-    def write(self, image: archive.Saved, entries: list[Entry], *, reference: str, base: int) -> Identity:
+    def write(self, config: dict[str, Any], below: Below, kept: list[Entry]) -> Identity:
         """Write our layer, configuration, manifest, and both tables of contents; return the identity."""
-        blobs = [Descriptor(image.diff_ids[index], image.layers[index].size) for index in range(base)]
-        if entries or not base:
-            blobs.append(self._put_layer(entries))
-        config = self._put_blob(_json(configuration(image.config, blobs, self.epoch)))
-        manifest = self._put_blob(_json(_manifest(config, blobs)))
-        self._put("oci-layout", b'{"imageLayoutVersion":"1.0.0"}')
-        self._put("index.json", _json(_index(manifest, reference)))
+        ours = [self._put_layer(kept)] if kept or not below.diff_ids else []
+        diff_ids = [*below.diff_ids, *(blob.digest for blob in ours)]
+        described = self._put_blob(_json(configuration(config, diff_ids, self.epoch)))
+        manifest = None
+        if below.layers is not None:
+            manifest = self._put_blob(_json(_manifest(described, [*below.layers, *ours])))
+            self._put("oci-layout", b'{"imageLayoutVersion":"1.0.0"}')
+            self._put("index.json", _json(_index(manifest, self.reference)))
         # Docker 20.10 knows no OCI layout, and newer ones take the tag from here.
-        layer_names = [_blob_name(blob.digest) for blob in blobs]
-        docker = {"Config": _blob_name(config.digest), "RepoTags": [reference], "Layers": layer_names}
+        layer_names = [_blob_name(digest) for digest in diff_ids]
+        docker = {"Config": _blob_name(described.digest), "RepoTags": [self.reference], "Layers": layer_names}
         self._put("manifest.json", _json([docker]))
         write_all(self.fd, END)
-        size = sum(blob.size for blob in blobs)
-        return Identity(config.digest, manifest.digest, [blob.digest for blob in blobs], size)
+        size = below.size_bytes + sum(blob.size for blob in ours)
+        return Identity(described.digest, manifest.digest if manifest else None, diff_ids, size)
 
-    def _put_layer(self, entries: list[Entry]) -> Descriptor:
+    def _put_layer(self, kept: list[Entry]) -> Descriptor:
         """Write our layer. Its name is its digest, known only after its data: the header is written last."""
         start = os.lseek(self.fd, 0, os.SEEK_CUR)
         os.lseek(self.fd, BLOCK, os.SEEK_CUR)
-        blob = write_layer(self.fd, entries, self.epoch, self.advance)
+        blob = write_layer(self.fd, kept, self.epoch, self.advance)
         os.pwrite(self.fd, self._header(_blob_name(blob.digest), blob.size), start)
         write_all(self.fd, bytes(-blob.size % BLOCK))
         return blob
@@ -133,10 +182,10 @@ class _Archive:
         return header(Member(name.encode(), size=size, mtime=self.epoch))
 
 
-def write_layer(fd: int, entries: list[Entry], epoch: int, advance: Callable[[int], None] | None = None) -> Descriptor:
+def write_layer(fd: int, kept: list[Entry], epoch: int, advance: Callable[[int], None] | None = None) -> Descriptor:
     """Write the entries as one tar at the file's position; return its digest and size."""
     with TarWriter(fd, advance) as tar:
-        for entry in entries:
+        for entry in kept:
             _add(tar, entry, epoch)
     return Descriptor("sha256:" + tar.digest, tar.size)
 
@@ -155,32 +204,12 @@ def _add(tar: TarWriter, entry: Entry, epoch: int) -> None:
         tar.add(member, entry.node.content, entry.node.fd)
 
 
-def configuration(config: dict[str, Any], blobs: Sequence[Descriptor], epoch: int) -> dict[str, Any]:
-    """Return the image's configuration: platform, what a container needs, the layers, and times fixed by the epoch."""
-    created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(epoch))
-    settings = config.get("config") or {}
-    kept = {key: settings[key] for key in KEPT_CONFIG if settings.get(key)}
-    if kept.get("WorkingDir") == "/":  # newer engines write the default down
-        del kept["WorkingDir"]
-    labels = {key: value for key, value in kept.pop("Labels", {}).items() if key not in DROPPED_LABELS}
-    if labels:
-        kept["Labels"] = labels
-    return {
-        "architecture": config.get("architecture", "amd64"),
-        "config": kept,
-        "created": created,
-        "history": [{"created": created, "created_by": "rocm-repro-kit"} for _ in blobs],
-        "os": config.get("os", "linux"),
-        "rootfs": {"type": "layers", "diff_ids": [blob.digest for blob in blobs]},
-    }
-
-
 def _manifest(config: Descriptor, blobs: Sequence[Descriptor]) -> dict[str, Any]:
     return {
         "schemaVersion": 2,
         "mediaType": MANIFEST,
         "config": {"mediaType": CONFIG, "digest": config.digest, "size": config.size},
-        "layers": [{"mediaType": LAYER, "digest": blob.digest, "size": blob.size} for blob in blobs],
+        "layers": [{"mediaType": blob.media_type, "digest": blob.digest, "size": blob.size} for blob in blobs],
     }
 
 

@@ -10,7 +10,7 @@ import os
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from images import about, containers, endpoint, streams
+from images import about, containers, endpoint, streams, workshop
 from images.endpoint import EngineError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Engine:
         return dict(self.description)
 
     def image(self, reference: str) -> dict[str, Any] | None:
-        """Return {id, diff_ids, size, tags} of an image, or None when the engine has no such one.
+        """Return {id, diff_ids, size, tags, platform, config} of an image, or None when the engine has no such one.
 
         `id` is the engine's own: the config digest, or the manifest digest with the containerd image store.
         """
@@ -55,6 +55,8 @@ class Engine:
                     "diff_ids": list(found["RootFS"].get("Layers") or []),
                     "size": found["Size"],
                     "tags": list(found.get("RepoTags") or []),
+                    "platform": f"{found.get('Os')}/{found.get('Architecture')}",
+                    "config": dict(found.get("Config") or {}),
                 }
         except EngineError as error:
             if error.status == 404:
@@ -74,16 +76,12 @@ class Engine:
         *,
         tag: str = "",
         nocache: bool = False,
-        base: str = "",
         on_log: Callable[[str], None] | None = None,
     ) -> str:
         """Build a context (a tar) without network and return the engine's id of the image.
 
-        `base` is what the Dockerfile begins FROM: it must be there already, or the engine would go and look for it.
         EngineError, with the last lines of the log, when a step fails.
         """
-        if base:
-            self.require(base)
         with door("build the image"), streams.hung_up(self.slow):
             answer = self.slow.build(
                 fileobj=context,
@@ -98,6 +96,23 @@ class Engine:
                 use_config_proxy=False,  # a person's proxy settings are no part of a reproducible image
             )
             return streams.built(answer, on_log)
+
+    def work(
+        self,
+        image: str,
+        argv: list[str],
+        inputs: IO[bytes],
+        answer: IO[bytes],
+        *,
+        folder: str,
+        label: str,
+        on_log: Callable[[str], None],
+    ) -> None:
+        """Lay `inputs` into a container of `image`, run `argv` in its `folder`, write `folder/out` to `answer`.
+
+        Both are tars. What `workshop.work` raises, this raises.
+        """
+        workshop.work(self, image, argv, inputs, answer, folder=folder, label=label, on_log=on_log)
 
     def save(self, reference: str) -> Iterator[bytes]:
         """Yield the image's archive in pieces."""

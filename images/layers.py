@@ -58,6 +58,16 @@ def apply(tree: Tree, layer: Tar) -> None:
     tree |= own
 
 
+def hidden(layer: Tar) -> set[bytes]:
+    """Return the paths that a layer's whiteouts hide."""
+    parts = ((member.name.rpartition(b"/")[0], member.name.rpartition(b"/")[2]) for member in scan(layer))
+    return {
+        _hidden_name(folder, base)
+        for folder, base in parts
+        if base.startswith(WHITEOUT) and not base.startswith(RESERVED)
+    }
+
+
 def is_directory(node: Node | None) -> bool:
     """Say whether there is a node and it is a directory."""
     return node is not None and node.member.kind == DIRECTORY

@@ -11,7 +11,7 @@ import platform
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from images.canonical import STEP_LABEL
+from images.configuration import STEP_LABEL
 from images.endpoint import EngineError
 
 if TYPE_CHECKING:

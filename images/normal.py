@@ -68,9 +68,12 @@ def normalised(tree: Tree, epoch: int) -> Tree:
 
 def dropped(path: bytes, node: Node) -> bool:
     """Say whether the table above leaves this path out."""
-    if path in DROPPED or path.startswith(EMPTIED):
-        return True
-    return path.startswith(WITHOUT_FILES) and node.member.kind != DIRECTORY
+    return left_out(path) and not (path.startswith(WITHOUT_FILES) and node.member.kind == DIRECTORY)
+
+
+def left_out(path: bytes) -> bool:
+    """Say whether it leaves out whatever file is at this path."""
+    return path in DROPPED or path.startswith((*EMPTIED, *WITHOUT_FILES))
 
 
 def _rewritten(node: Node, rewrite: Callable[[bytes, int], bytes], path: bytes, epoch: int) -> Node:

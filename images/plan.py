@@ -52,15 +52,28 @@ def plan(
 
 def steps(lock: Lock) -> list[str]:
     """Return in words what `build` does for this lock."""
-    if lock.base and not (lock.debs or lock.wheels):
-        return [f"pull {lock.base['repo']}@{lock.base['digest']}", "record its identity; nothing is added to it"]
+    inputs, added = len(lock.debs) + len(lock.wheels), []
+    verify = [f"verify {inputs} files in the store, fetch what is missing"] if inputs else []
+    if lock.debs and lock.base:
+        added = [f"in a container of it, with the network off: dpkg installs {len(lock.debs)} packages"]
+    if lock.wheels:
+        added.append(f"in a container, with the network off: pip installs {len(lock.wheels)} wheels beside its Python")
+    end = ["load, check the engine's id, write the record"]
+    if lock.base:
+        pull = f"pull {lock.base['repo']}@{lock.base['digest']}"
+        if not (inputs or lock.document["environment"]):
+            return [pull, "record its identity; nothing is added to it"]
+        look = "look into it: its Python, PyTorch and ROCm must be the lock's"
+        take = ["take out what changed as one layer; the base is neither read nor sent"] if added else []
+        return [*verify, pull, look, *added, *take, *end]
     first = sum(bool(item["bootstrap"]) for item in lock.debs)
     return [
-        f"verify {len(lock.debs) + len(lock.wheels)} files in the store, fetch what is missing",
+        *verify,
         f"unpack {first} packages of the minimal system into a first layer",
         f"build with the network off: dpkg installs {len(lock.debs)} packages, byte code, audit",
-        "save, rewrite into the canonical form, load",
-        "check the engine's id, write the record",
+        *added,
+        "save, rewrite into the canonical form",
+        *end,
     ]
 
 
@@ -81,10 +94,10 @@ def describe(document: dict[str, Any]) -> str:
 def sizes(document: dict[str, Any]) -> str:
     """Return in one line what a plan fetches, and what room it takes while it builds."""
     inputs, disk = document["inputs"], document["disk"]
-    if document["base"]:
-        return f"about {amount(disk['engine_bytes'], 'B')} in the engine while the image is pulled"
-    return (
-        f"{inputs['files']} files, {amount(inputs['bytes'], 'B')} ({amount(inputs['missing_bytes'], 'B')} to fetch); "
-        f"about {amount(disk['work_bytes'], 'B')} of disk here ({amount(disk['work_free_bytes'], 'B')} free) and "
-        f"{amount(disk['engine_bytes'], 'B')} in the engine"
-    )
+    pull = ", most of it while the base is pulled" if document["base"] else ""
+    engine = f"{amount(disk['engine_bytes'], 'B')} in the engine{pull}"
+    if not inputs["files"]:
+        return f"about {engine}"
+    fetch = f"{amount(inputs['bytes'], 'B')} ({amount(inputs['missing_bytes'], 'B')} to fetch)"
+    here = f"{amount(disk['work_bytes'], 'B')} of disk here ({amount(disk['work_free_bytes'], 'B')} free)"
+    return f"{inputs['files']} files, {fetch}; about {here} and {engine}"

@@ -146,6 +146,8 @@ def answer(image: dict[str, Any], *, built: bool) -> dict[str, Any]:
     keys = ("image_id", "engine_id", "manifest_digest", "diff_ids", "lock_sha256", "channel")
     found = {key: image[key] for key in keys} | {"built": built}
     found |= image["built_twice"] or {}
+    if "slim" in image:
+        found["slim"] = image["slim"]
     if surprise := unexpected(image):
         found["unexpected"] = surprise
     return found

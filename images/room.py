@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 UNPACKED = 6  # a .deb of this kind holds five times its size; the rest is room for byte code
 BASE_BYTES = 75 * 10**9  # published images for ROCm have 30 GB, and take 2.5 times that while they are pulled
+PULLED = 4  # packed layers stay until all are unpacked, to three times their size
 REMEDIES = {
     "engine": "`{client} system df` says what the engine holds: remove images that you no longer need",
     "cache": "export KIT_CACHE=/a/folder/with/room",
@@ -40,8 +41,15 @@ class Room(NamedTuple):
         return f"about {amount(self.needed, 'B')}, {amount(self.needed - self.free, 'B')} more than is free"
 
 
-def needs(lock: Lock) -> dict[str, int]:
+def pulled_bytes(packed: int | None) -> int:
+    """Return the bytes that a pull takes in the engine, from those of the packed layers where they are known."""
+    return BASE_BYTES if packed is None else PULLED * packed
+
+
+def needs(lock: Lock, base_bytes: int | None = None) -> dict[str, int]:
     """Return the bytes that a first build takes in the store's cache, among the outputs and in the engine.
+
+    `base_bytes` is what the lock's base, if it has one, still takes in the engine; None where that is not known.
 
     At once: the engine's build (packages and tree), its saved archive, ours, and the loaded image.
     """
@@ -49,7 +57,8 @@ def needs(lock: Lock) -> dict[str, int]:
     return {
         "cache": total,
         "outputs": total * (UNPACKED + 1) * 2,
-        "engine": total * (UNPACKED * 2 + 1) + (BASE_BYTES if lock.base else 0),
+        "engine": total * (UNPACKED * 2 + 1)
+        + (pulled_bytes(None) if base_bytes is None else base_bytes) * bool(lock.base),
     }
 
 
@@ -72,13 +81,13 @@ def engine_place(about: Mapping[str, Any]) -> dict[str, Path]:
     return {} if not about or elsewhere(about) else {"engine": Path(about["data_root"] or "/")}
 
 
-def require(lock: Lock, about: Mapping[str, Any], out: Path) -> None:
+def require(lock: Lock, about: Mapping[str, Any], out: Path, *, base_bytes: int | None = None) -> None:
     """Raise KitError where a first build for `out`, in an engine that says `about` of itself, has too little room.
 
     An engine's folder that cannot be seen is not judged: this may run in a container that has the engine's socket.
     """
     places = {"outputs": out} | {place: path for place, path in engine_place(about).items() if there(path)}
-    for room in rooms(needs(lock), places, about).values():
+    for room in rooms(needs(lock, base_bytes), places, about).values():
         if room.lack:
             free = amount(room.free, "B")
             raise KitError(f"{lock.name} needs {room.lack} ({free}) on the disk of {room.path}", room.remedy)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from images import canonical, deb
-from images.difference import difference
+from images.entries import entries
 from images.layers import Node, Tree, is_directory
 from images.tar import BLOCK_DEVICE, CHARACTER, DIRECTORY, FIFO, HARD_LINK, SYMLINK, Member, Tar, scan, show
 from schema.errors import KitError
@@ -45,7 +45,7 @@ def write_first_layer(
                 raise KitError(f"{path.name}: {error.message}", error.hint or deb.ODD) from error
             advance()
         with target.open("wb") as file:
-            return canonical.write_layer(file.fileno(), difference({}, tree, epoch), epoch)
+            return canonical.write_layer(file.fileno(), entries(tree), epoch)
 
 
 def lay(tree: Tree, tar: Tar) -> None:

@@ -49,6 +49,8 @@ class FakeEngine:
         self.ran = []
         self.pruned = []
         self.swept = 0
+        self.answers = []
+        self.worked = []
 
     def close(self):
         pass
@@ -66,12 +68,21 @@ class FakeEngine:
             raise EngineError(f"the engine has no image {reference}", "./kit build", code="absent", status=404)
         return found
 
-    def build(self, context, *, tag="", nocache=False, base="", on_log=None):
-        if base:
-            self.require(base)
+    def build(self, context, *, tag="", nocache=False, on_log=None):
         if on_log:
             on_log("Step 1/1 : FROM scratch")
         return self._add(context.read(), tag)
+
+    def work(self, image, argv, inputs, answer, *, folder, label, on_log):
+        """Answer with the next of `answers`: a tar with `out/`, or what is raised."""
+        self.require(image)
+        files = {name.removeprefix(folder[1:] + "/"): data for name, data in unpack(inputs.read()).items()}
+        self.worked.append({"image": image, "argv": argv, "files": files, "label": label})
+        answered = self.answers.pop(0)
+        if isinstance(answered, BaseException):
+            raise answered
+        answer.write(answered)
+        answer.flush()
 
     def save(self, reference):
         return iter([self.require(reference)["archive"]])

@@ -8,7 +8,6 @@ import lzma
 import tarfile
 from dataclasses import dataclass, field
 
-from images import archive as archives
 from tests.fakes import FakeEngine
 
 EPOCH = 1_700_000_000
@@ -138,9 +137,7 @@ class BuildingEngine(FakeEngine):
         self.contexts = []
         self.tags = []
 
-    def build(self, context, *, tag="", base="", **more):
-        if base:
-            self.require(base)
+    def build(self, context, *, tag="", **more):
         self.contexts.append(context.read())
         self.tags.append(tag)
         built = self.builds.pop(0)
@@ -152,12 +149,11 @@ class BuildingEngine(FakeEngine):
 
     def load(self, archive, reference):
         data = b"".join(archive)
-        path = self.folder / "loaded.tar"
-        path.write_bytes(data)
-        with archives.opened(path) as saved, tarfile.open(path) as file:
+        with tarfile.open(fileobj=io.BytesIO(data)) as file:
             manifest = json.load(file.extractfile("manifest.json"))[0]
-            identity = "sha256:" + manifest["Config"].rpartition("/")[2]
+            config = file.extractfile(manifest["Config"]).read()
+        identity, diff_ids = f"sha256:{sha256(config)}", json.loads(config)["rootfs"]["diff_ids"]
         names = [name for name, found in self.images.items() if found["id"] == identity] + manifest["RepoTags"]
-        found = {"id": identity, "diff_ids": saved.diff_ids, "size": len(data), "tags": sorted(set(names))}
+        found = {"id": identity, "diff_ids": diff_ids, "size": len(data), "tags": sorted(set(names))}
         self.images |= dict.fromkeys(names, found | {"archive": data})
         return self.require(reference)

@@ -13,13 +13,15 @@ import pytest
 from images import assemble, leftovers, record, room
 from images import build as builder
 from images.endpoint import EngineError
+from pins import registry
 from pins.fetch import fetch
 from pins.lock import PINS, from_document, load, write
 from pins.progress import Progress
+from pins.references import parse
 from pins.store import Store
 from schema import documents
 from schema.errors import KitError
-from tests.images.fakes_archives import EPOCH, BuildingEngine, Item, deb, folder, image, sha256, tar
+from tests.images.fakes_archives import EPOCH, BuildingEngine, Item, deb, folder, image, link, sha256, tar
 
 ROOT = Path(__file__).parents[2]
 DEB = deb([folder("./"), Item("./file", b"x")])
@@ -307,14 +309,6 @@ def test_a_recipe_for_a_lock_that_no_recipe_makes_is_refused(store, out, tmp_pat
         make(on_base(**more), engine, store, out=out, dockerfile=tmp_path / "Dockerfile", progress=False)
 
 
-def test_an_engine_that_would_not_tell_what_it_pulled_pulls_nothing(store, out, tmp_path):
-    engine = engine_with(tmp_path, about={"storage": "containerd"})
-    engine.pull = lambda *_args, **_more: pytest.fail("tens of gigabytes for nothing")
-
-    with pytest.raises(KitError, match="containerd image store"):
-        builder.build(on_base(), engine, store, out=out, progress=False)
-
-
 def test_another_recipe_makes_another_image_and_no_record(store, out, tmp_path):
     engine = engine_with(tmp_path, saved(), saved(Item("x", b"")), saved(Item("x", b"1")))
     made = builder.build(LOCK, engine, store, out=out, progress=False)
@@ -402,20 +396,250 @@ def test_a_missing_input_is_named(out, tmp_path):
         builder.build(LOCK, engine_with(tmp_path), Store(tmp_path / "empty"), out=out, progress=False)
 
 
-def test_a_base_to_which_nothing_is_added_is_the_image(store, out, tmp_path):
-    engine = engine_with(tmp_path, images={f"rocm/pytorch@{DIGEST}": BASE_IMAGE})
+REMOTE_LAYER = registry.Descriptor("application/vnd.docker.image.rootfs.diff.tar.gzip", "sha256:" + "77" * 32, 1000)
 
-    made = builder.check(on_base(), engine, store, out=out, progress=False)
+
+def remote(**more):
+    """Return the base as its registry tells of it."""
+    config = {"architecture": "amd64", "os": "linux", "config": {"Env": ["PATH=/opt/x/bin", "A=old"], "Cmd": ["sh"]}}
+    found = {
+        "reference": parse(f"rocm/pytorch@{DIGEST}"),
+        "index": None,
+        "manifest": registry.Descriptor(registry.OCI_MANIFEST, DIGEST, 500),
+        "config": registry.Descriptor("application/vnd.oci.image.config.v1+json", BASE_IMAGE["id"], 100),
+        "layers": [REMOTE_LAYER],
+        "manifest_document": {},
+        "config_document": config | {"rootfs": {"type": "layers", "diff_ids": BASE_IMAGE["diff_ids"]}},
+    }
+    return registry.RemoteImage(**found | more)
+
+
+@pytest.fixture
+def based(tmp_path, registries):
+    """An engine that has the base, which its registry knows."""
+    registries.images[f"rocm/pytorch@{DIGEST}"] = remote()
+    return engine_with(tmp_path, images={f"rocm/pytorch@{DIGEST}": BASE_IMAGE})
+
+
+def answered(*items, **seen):
+    """Return what our scripts leave in a container."""
+    found = {"python": "3.13.5", "torch": None, "rocm": [], "distributions": []} | seen
+    members = [folder("out"), Item("out/found.json", json.dumps(found).encode())]
+    return tar([*members, *([Item("out/layer.tar", tar(items))] if items else [])])
+
+
+def archived(out):
+    """Return what is in the archive that a build on a base keeps."""
+    with tarfile.open(out / "image.tar") as file:
+        return {name: file.extractfile(name).read() for name in file.getnames()}
+
+
+@pytest.mark.parametrize("answers", [True, False], ids=["the registry answers", "it does not"])
+def test_a_base_to_which_nothing_is_added_is_the_image(store, out, based, registries, answers):
+    if not answers:
+        registries.images.clear()
+
+    made = builder.check(on_base(), based, store, out=out, progress=False)
 
     documents.check(made, "image-1")
-    assert (made["image_id"], made["engine_id"], made["manifest_digest"]) == (
-        BASE_IMAGE["id"],
-        BASE_IMAGE["id"],
-        DIGEST,
-    )
+    assert (made["image_id"], made["engine_id"]) == (BASE_IMAGE["id"], BASE_IMAGE["id"])
+    assert made["manifest_digest"] == made["base"]["manifest_digest"] == (DIGEST if answers else None)
+    assert made["size_bytes"] == (1000 if answers else BASE_IMAGE["size"])
     assert made["base"]["reference"] == made["reference"] == f"rocm/pytorch@{DIGEST}"
-    assert engine.contexts == []
+    assert (based.contexts, based.worked) == ([], [])
     assert builder.exit_code(made) == 0
+
+
+def test_an_environment_on_a_base_is_a_configuration_and_no_layer(store, out, based):
+    based.answers = [answered(), answered()]
+    made = builder.check(on_base(environment={"A": "1"}), based, store, out=out, progress=False)
+
+    documents.check(made, "image-1")
+    assert made["built_twice"] == {"identical": True, "differences": []}
+    assert [one["argv"][-1] for one in based.worked] == ["look", "look"]
+    assert made["diff_ids"] == BASE_IMAGE["diff_ids"]
+    read = archived(out)
+    config = json.loads(read["blobs/sha256/" + made["image_id"].removeprefix("sha256:")])
+    assert config["config"] == {"Env": ["PATH=/opt/x/bin", "A=1"], "Cmd": ["sh"]}
+
+
+def test_packages_on_a_base_are_one_layer_and_the_base_is_never_saved(store, out, based):
+    based.save = lambda _: pytest.fail("the base was exported")
+    installed = [Item("usr/x", b"1"), Item("etc/.wh.old"), Item("var/log/dpkg.log", b"today")]
+    based.answers = [answered(), answered(*installed), answered(), answered(*installed)]
+
+    made = builder.check(on_base(debs=LOCK.debs), based, store, out=out, progress=False)
+
+    assert made["built_twice"] == {"identical": True, "differences": []}
+    assert made["diff_ids"][:1] == BASE_IMAGE["diff_ids"]
+    read = archived(out)
+    manifest = json.loads(read["blobs/sha256/" + made["manifest_digest"].removeprefix("sha256:")])
+    assert [layer["digest"] for layer in manifest["layers"]] == [REMOTE_LAYER.digest, made["diff_ids"][1]]
+    assert manifest["layers"][0]["mediaType"] == "application/vnd.oci.image.layer.v1.tar+gzip"
+    with tarfile.open(fileobj=BytesIO(read["blobs/sha256/" + made["diff_ids"][1].removeprefix("sha256:")])) as layer:
+        assert layer.getnames() == ["etc/.wh.old", "usr/x"]
+    files = based.worked[1]["files"]
+    assert files["debs/base-files_1_all.deb"] == DEB
+    assert json.loads(files["plan.json"])["debs"] == [
+        {"name": "base-files", "version": "1", "file": "base-files_1_all.deb"}
+    ]
+    assert {one["label"] for one in based.worked} == {leftovers.label(out)}
+    assert left_in(out) == [".lock", "image.json", "image.tar"]
+    assert builder.kept(on_base(debs=LOCK.debs), based, out) == made
+
+
+def test_two_builds_on_a_base_that_differ_are_compared_without_the_base(store, out, based):
+    first, second = ([Item("x", f"Mon Nov 30 19:15:{second} UTC 2026".encode())] for second in (10, 11))
+    based.answers = [answered(), answered(*first), answered(), answered(*second)]
+
+    made = builder.check(on_base(debs=LOCK.debs), based, store, out=out, progress=False)
+
+    assert made["built_twice"] == {
+        "identical": False,
+        "differences": [{"path": "/x", "kind": "content", "class": "timestamp"}],
+    }
+
+
+@pytest.mark.parametrize("lost", [False, True], ids=["its archive is there", "its archive is gone"])
+def test_an_image_on_a_base_that_was_built_earlier_is_compared_with_what_was_kept(store, out, based, lost):
+    layer = [Item("x", b"1")]
+    based.answers = [answered(), answered(*layer)] * (3 if lost else 2)
+    builder.build(on_base(debs=LOCK.debs), based, store, out=out, progress=False)
+    if lost:
+        (out / "image.tar").unlink()
+
+    assert builder.check(on_base(debs=LOCK.debs), based, store, out=out, progress=False)["built_twice"]["identical"]
+    assert based.answers == []
+
+
+@pytest.mark.parametrize(
+    ("more", "seen", "says"),
+    [
+        ({}, {"python": "3.10.12"}, "Python 3.10.12, and the lock says 3.13"),
+        (
+            {},
+            {"torch": {"version": "2.1.0+x", "hip": None, "cuda": None}},
+            r"PyTorch 2.1.0\+x, and the lock says 2.6.0",
+        ),
+    ],
+)
+def test_a_base_that_is_not_what_its_lock_says_is_refused_before_anything_is_built_on_it(
+    store, out, based, more, seen, says
+):
+    based.answers = [answered(**seen)]
+
+    with pytest.raises(KitError, match=says):
+        builder.build(on_base(debs=LOCK.debs, **more), based, store, out=out, progress=False)
+    assert left_in(out) == [".lock"]
+    assert [one["argv"][-1] for one in based.worked] == ["look"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        tar([folder("out")]),
+        tar([Item("out/found.json", b"[]")]),
+        tar([Item("out/found.json", b"{}")]),
+        b"rubbish" * 100,
+    ],
+    ids=["nothing", "no document", "an empty one", "no tar"],
+)
+def test_a_base_that_answers_nonsense_is_refused(store, out, based, answer):
+    based.answers = [answer]
+
+    with pytest.raises(KitError):
+        builder.build(on_base(debs=LOCK.debs), based, store, out=out, progress=False)
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [[Item("../../etc/x", b"")], [Item("/abs", b"")], [link("x", "nothing")], [Item("a/.wh...", b"")]],
+    ids=["out of the root", "absolute", "a link to nothing", "hiding what is above"],
+)
+def test_a_layer_that_a_hostile_base_wrote_is_refused(store, out, based, layer):
+    based.answers = [answered(), answered(*layer)]
+
+    with pytest.raises(KitError):
+        builder.build(on_base(debs=LOCK.debs), based, store, out=out, progress=False)
+    assert left_in(out) == [".lock"]
+
+
+def test_a_base_of_which_no_registry_tells_gets_nothing_on_top(store, out, based, registries):
+    registries.images.clear()
+
+    with pytest.raises(KitError, match="does not answer"):
+        builder.build(on_base(debs=LOCK.debs), based, store, out=out, progress=False)
+
+
+def test_a_base_that_the_engine_has_otherwise_than_its_registry_is_refused(store, out, based):
+    based.images[f"rocm/pytorch@{DIGEST}"] = BASE_IMAGE | {"diff_ids": ["sha256:" + "0" * 64]}
+
+    with pytest.raises(KitError, match="the engine has another image under"):
+        builder.build(on_base(), based, store, out=out, progress=False)
+
+
+@pytest.mark.parametrize("kind", ["unknown", "config"])
+def test_a_base_for_another_platform_is_refused(store, out, tmp_path, kind):
+    there = BASE_IMAGE | {"platform": "linux/arm64"}
+    engine = engine_with(tmp_path, images={f"rocm/pytorch@{DIGEST}": there, DIGEST: there})
+    base = on_base().base | {"digest_kind": kind}
+
+    with pytest.raises(KitError, match="is for linux/arm64, and the lock for linux/amd64"):
+        builder.build(on_base(base=base), engine, store, out=out, progress=False)
+
+
+def test_a_base_that_passes_its_gpu_for_another_is_said(store, out, based, registries, capsys):
+    config = remote().config_document | {"config": {"Env": ["HSA_OVERRIDE_GFX_VERSION=10.3.0"]}}
+    registries.images[f"rocm/pytorch@{DIGEST}"] = remote(config_document=config)
+
+    builder.build(on_base(), based, store, out=out)
+
+    assert "warning: the base sets HSA_OVERRIDE_GFX_VERSION=10.3.0" in capsys.readouterr().err
+
+
+def by_id(**more):
+    return on_base(base=on_base().base | {"digest_kind": "config", "digest": BASE_IMAGE["id"]}, **more)
+
+
+def test_a_base_known_by_its_id_alone_is_taken_from_the_engine_and_what_is_not_known_is_null(
+    store, out, tmp_path, registries
+):
+    engine = engine_with(tmp_path, images={"mine:1": BASE_IMAGE | {"config": {"Env": ["B=1"]}}})
+    engine.answers = [answered(), answered(Item("x", b"1"))]
+
+    alone = builder.build(by_id(), engine, store, out=out / "a", progress=False)
+    made = builder.build(by_id(debs=LOCK.debs), engine, store, out=out / "b", progress=False)
+
+    documents.check(alone, "image-1")
+    documents.check(made, "image-1")
+    assert (alone["reference"], alone["image_id"]) == (BASE_IMAGE["id"], BASE_IMAGE["id"])
+    assert {one["manifest_digest"] for one in (alone, made, alone["base"], made["base"])} == {None}
+    assert made["diff_ids"][:1] == BASE_IMAGE["diff_ids"]
+    assert made["base"]["reference"] == f"rocm/pytorch@{BASE_IMAGE['id']}"
+    assert registries.asked == []
+
+
+@pytest.mark.parametrize(
+    ("more", "says"), [({}, "the engine has no image"), ({"about": {"storage": "containerd"}}, "containerd store")]
+)
+def test_a_base_known_by_its_id_alone_must_be_there(store, out, tmp_path, more, says):
+    images = {"mine:1": BASE_IMAGE} if more else {}
+
+    with pytest.raises(KitError, match=says):
+        builder.build(by_id(), engine_with(tmp_path, images=images, **more), store, out=out, progress=False)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_with_the_containerd_store_the_registry_tells_the_configuration(store, out, based, registries, told):
+    based.description["storage"] = "containerd"
+    based.images[f"rocm/pytorch@{DIGEST}"] = BASE_IMAGE | {"id": DIGEST}
+    if told:
+        made = builder.build(on_base(), based, store, out=out, progress=False)
+        assert (made["image_id"], made["engine_id"]) == (BASE_IMAGE["id"], DIGEST)
+    else:
+        registries.images.clear()
+        with pytest.raises(KitError, match="only its registry tells"):
+            builder.build(on_base(), based, store, out=out, progress=False)
 
 
 def test_a_base_that_no_registry_gives_is_named_by_digest(store, out, tmp_path, monkeypatch):
@@ -423,25 +647,6 @@ def test_a_base_that_no_registry_gives_is_named_by_digest(store, out, tmp_path, 
 
     with pytest.raises(KitError, match=DIGEST):
         builder.build(on_base(), engine_with(tmp_path), store, out=out, progress=False)
-
-
-def test_an_environment_on_a_base_is_built_on_it_and_the_base_is_not_sent_again(store, out, tmp_path):
-    base_layer = tar([folder("base"), Item("base/file", b"b")])
-    base = BASE_IMAGE | {"diff_ids": [f"sha256:{sha256(base_layer)}"]}
-    engine = engine_with(tmp_path, image([base_layer]), images={f"rocm/pytorch@{DIGEST}": base})
-
-    with pytest.raises(KitError, match="no file 'blobs"):  # the fake opens the archive, which lacks the base's layer
-        builder.build(on_base(environment={"A": "1"}), engine, store, out=out, progress=False)
-    label = leftovers.label(out)
-    begin = f'FROM rocm/pytorch@{DIGEST}\nLABEL {label}\nARG SOURCE_DATE_EPOCH={EPOCH}\nENV A="1"\n'
-    assert begin.encode() in engine.contexts[0]
-
-
-def test_packages_on_a_base_are_refused(store, out, tmp_path):
-    engine = engine_with(tmp_path, images={f"rocm/pytorch@{DIGEST}": BASE_IMAGE})
-
-    with pytest.raises(KitError, match="adds packages to a base image"):
-        builder.build(on_base(debs=LOCK.debs), engine, store, out=out, progress=False)
 
 
 def test_dry_run_tells_inputs_sizes_and_steps(store, out):

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from images import archive, compare
-from images.canonical import rewrite
+from images.canonical import Addition, Below, Descriptor, above, rewrite
+from images.tar import Tar
 from schema.errors import KitError
 from tests.conftest import context
 from tests.images.fakes_archives import EPOCH, FORMS, Item, folder, image, link, sha256, symlink, tar
@@ -58,12 +59,11 @@ ABOVE = [
 def rewritten(tmp_path):
     """Rewrite the image of some layers; return (identity, {name: TarInfo} of our layer, {name: data})."""
 
-    def do(layers, form="legacy", *, base=0, config=None, name="x", **more):
+    def do(layers, form="legacy", *, config=None, name="x", **more):
         tars = [layer if isinstance(layer, bytes) else tar(layer) for layer in layers]
         source, target = tmp_path / f"{name}-saved.tar", tmp_path / f"{name}.tar"
         source.write_bytes(image(tars, form, config))
-        diff_ids = [f"sha256:{sha256(data)}" for data in tars[:base]]
-        identity = rewrite(source, target, epoch=EPOCH, reference="kit:test", base=diff_ids, **more)
+        identity = rewrite(source, target, epoch=EPOCH, reference="kit:test", **more)
         infos, data = read_layer(target, identity.diff_ids[-1])
         return identity, infos, data
 
@@ -104,34 +104,129 @@ def test_a_nasty_tree_comes_out_merged_sorted_and_normal(rewritten):
     assert len(identity.diff_ids) == 1
 
 
-def test_a_layer_above_a_base_holds_the_least_that_differs(rewritten):
-    again = [folder("etc", mtime=EPOCH + 5), Item("etc/machine-id", b"other id\n"), folder("new"), Item("new/x", b"x")]
-    base = [*BELOW, Item("new", b"a file that a directory replaces")]
-
-    identity, infos, _ = rewritten([base, [Item(".wh.gone"), Item("turned", b"a file now"), *again]], base=1)
-
-    # Unchanged: etc (a directory's time does not count), machine-id (equal once empty), everything not mentioned.
-    assert set(infos) == {".wh.gone", "turned", "new", "new/x"}
-    assert identity.diff_ids[0] == f"sha256:{sha256(tar(base))}"
+PACKED = Descriptor("sha256:" + "5" * 64, 1234, "application/vnd.oci.image.layer.v1.tar+gzip")
+BASE = Below(["sha256:" + "4" * 64], [PACKED], PACKED.size)
 
 
-def test_no_whiteout_lies_below_what_is_no_directory_any_more(rewritten):
-    _, infos, _ = rewritten([BELOW, [Item("turned", b"file")]], base=1)
+@pytest.fixture
+def added(tmp_path):
+    """Put a layer on a base of which nothing is there; return (identity, entries, {name: document or names})."""
 
-    assert set(infos) == {"turned"}
+    def do(items, below=BASE, config=None, **more):
+        (tmp_path / "layer.tar").write_bytes(tar(items))
+        target = tmp_path / "above.tar"
+        with (tmp_path / "layer.tar").open("rb") as file:
+            tars = [Tar(file.fileno(), 0, (tmp_path / "layer.tar").stat().st_size)] if items else []
+            addition = Addition(tars, **more)
+            identity = above(target, config or {}, below, addition, epoch=EPOCH, reference="kit:test")
+        infos = read_layer(target, identity.diff_ids[-1])[0] if len(identity.diff_ids) > len(below.diff_ids) else {}
+        with tarfile.open(target) as file:
+            read = {name: file.extractfile(name).read() for name in file.getnames()}
+        return identity, infos, read
+
+    return do
 
 
-def test_the_archive_lacks_the_layers_of_the_base_and_the_identity_has_them(rewritten, tmp_path):
-    identity, _, _ = rewritten([BELOW, ABOVE], base=1)
-    blobs = ["blobs/sha256/" + digest.removeprefix("sha256:") for digest in identity.diff_ids]
-
-    with tarfile.open(tmp_path / "x.tar") as file:
-        assert [blob in file.getnames() for blob in blobs] == [False, True]
+def blob(read, digest):
+    return json.loads(read["blobs/sha256/" + digest.removeprefix("sha256:")])
 
 
-@pytest.mark.parametrize("base", [0, 1], ids=["all layers", "above a base"])
-def test_every_form_of_archive_gives_the_same_identity(rewritten, base):
-    identities = {rewritten([BELOW, ABOVE], form, base=base, name=form.replace(" ", "-"))[0].image_id for form in FORMS}
+def test_a_layer_on_a_base_holds_what_was_added_in_normal_form_and_hides_what_is_gone(added):
+    layer = [
+        folder("etc", mtime=5), Item("etc/.wh.gone"), Item("etc/shadow-", b"x"), Item("etc/machine-id", b"1\n"),
+        Item("etc/.wh.passwd-"), Item("tmp/.wh.x"), Item("var/log/.wh.apt.log"), Item("var/log/new.log", b"today"),
+        Item(".wh.top"), Item("usr/b", b"shared"), link("usr/a", "usr/b"), Item("later", b"", mtime=EPOCH + 9),
+    ]  # fmt: skip
+
+    _, infos, _ = added(layer)
+
+    assert list(infos) == [".wh.top", "etc", "etc/.wh.gone", "etc/machine-id", "later", "usr/a", "usr/b"]
+    assert (infos["usr/a"].size, infos["usr/b"].linkname) == (6, "usr/a")
+    assert (infos["etc/machine-id"].size, infos["etc"].mtime, infos["later"].mtime) == (0, EPOCH, EPOCH)
+
+
+@pytest.mark.parametrize(
+    ("layer", "there"),
+    [
+        pytest.param([Item("turned", b"file"), Item("turned/.wh.in")], ["turned"], id="a directory became a file"),
+        pytest.param([folder("turned"), Item("turned/.wh.in")], ["turned", "turned/.wh.in"], id="it is one still"),
+        pytest.param([Item("x", b"new"), Item(".wh.x")], ["x"], id="hidden and there again"),
+    ],
+)
+def test_nothing_is_hidden_below_what_is_no_directory_any_more(added, layer, there):
+    assert list(added(layer)[1]) == there
+
+
+def test_the_manifest_names_the_base_as_its_registry_has_it_and_only_our_layer_is_there(added):
+    identity, _, read = added([Item("x", b"1")])
+
+    ours = "blobs/sha256/" + identity.diff_ids[1].removeprefix("sha256:")
+    manifest = blob(read, identity.manifest_digest)
+    assert manifest["layers"] == [
+        {"mediaType": PACKED.media_type, "digest": PACKED.digest, "size": PACKED.size},
+        {
+            "mediaType": "application/vnd.oci.image.layer.v1.tar",
+            "digest": identity.diff_ids[1],
+            "size": len(read[ours]),
+        },
+    ]
+    assert (
+        blob(read, identity.image_id)["rootfs"]["diff_ids"]
+        == identity.diff_ids
+        == [*BASE.diff_ids, identity.diff_ids[1]]
+    )
+    assert identity.size_bytes == PACKED.size + len(read[ours])
+    assert len([name for name in read if name.startswith("blobs/")]) == 3
+
+
+def test_variables_alone_make_a_configuration_and_no_layer(added):
+    config = {"config": {"Env": ["PATH=/bin", "A=old", "Z=1"], "Cmd": ["sh"]}, "architecture": "amd64", "os": "linux"}
+
+    identity, _, read = added([], config=config, variables={"NEW": "x", "A": "b"})
+
+    assert identity.diff_ids == BASE.diff_ids
+    assert blob(read, identity.image_id)["config"] == {"Cmd": ["sh"], "Env": ["PATH=/bin", "A=b", "Z=1", "NEW=x"]}
+
+
+@pytest.mark.parametrize(
+    ("env", "expected"),
+    [
+        (["PATH=/opt/conda/bin:/bin"], ["PATH=/opt/venv/bin:/opt/conda/bin:/bin", "VIRTUAL_ENV=/opt/venv"]),
+        (
+            None,
+            [
+                "PATH=/opt/venv/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                "VIRTUAL_ENV=/opt/venv",
+            ],
+        ),
+    ],
+)
+def test_an_environment_of_pythons_comes_first_on_the_path(added, env, expected):
+    identity, _, read = added([Item("x", b"")], config={"config": {"Env": env}}, venv="/opt/venv")
+
+    assert blob(read, identity.image_id)["config"]["Env"] == expected
+
+
+def test_what_no_registry_told_is_not_made_up(added):
+    identity, _, read = added([Item("x", b"")], below=Below(["sha256:" + "4" * 64], None, 99))
+
+    assert identity.manifest_digest is None
+    assert "manifest.json" in read
+    assert not {"index.json", "oci-layout"} & set(read)
+
+
+def test_what_comes_on_top_of_a_saved_image_is_merged_into_it(rewritten, tmp_path):
+    more = [Item("etc/.wh.shadow"), Item("new/z-first", b"other")]
+    (tmp_path / "more.tar").write_bytes(tar(more))
+    with (tmp_path / "more.tar").open("rb") as file:
+        extra = Addition([Tar(file.fileno(), 0, (tmp_path / "more.tar").stat().st_size)])
+        made = rewritten([BELOW, ABOVE], more=extra)
+
+    assert made[0] == rewritten([BELOW, ABOVE, more], name="y")[0]
+
+
+def test_every_form_of_archive_gives_the_same_identity(rewritten):
+    identities = {rewritten([BELOW, ABOVE], form, name=form.replace(" ", "-"))[0].image_id for form in FORMS}
 
     assert len(identities) == 1
 
@@ -245,13 +340,6 @@ def test_a_bomb_is_defused(tmp_path, monkeypatch):
         rewrite(tmp_path / "saved.tar", tmp_path / "out.tar", epoch=EPOCH, reference="kit:test")
 
 
-def test_an_image_that_does_not_stand_on_its_base_is_refused(tmp_path):
-    (tmp_path / "saved.tar").write_bytes(image([tar(BELOW)]))
-
-    with pytest.raises(KitError, match="does not stand on its base"):
-        rewrite(tmp_path / "saved.tar", tmp_path / "out.tar", epoch=EPOCH, reference="x:y", base=["sha256:" + "0" * 64])
-
-
 def test_a_full_disk_is_said(tmp_path):
     (tmp_path / "saved.tar").write_bytes(image([tar(BELOW)]))
     with pytest.raises(KitError, match="No space left"):
@@ -273,7 +361,8 @@ def save(engine, reference, path):
 
 
 @pytest.mark.engine
-def test_an_image_of_a_real_engine_is_rewritten_loaded_and_the_same_but_for_what_is_dropped(engine, busybox, tmp_path):
+@pytest.mark.usefixtures("busybox")
+def test_an_image_of_a_real_engine_is_rewritten_loaded_and_the_same_but_for_what_is_dropped(engine, tmp_path):
     recipe = b"FROM rocm-repro-kit-test:busybox\nADD cap.tar /cap/\n" + NASTY.lstrip()
     files = {"cap.tar": tar([Item("tool", b"x", mode=0o755, pax=CAPABILITY)])}
     built = engine.build(context(recipe, files), tag="rocm-repro-kit-test:nasty", nocache=True)
@@ -281,20 +370,15 @@ def test_an_image_of_a_real_engine_is_rewritten_loaded_and_the_same_but_for_what
     try:
         save(engine, built, tmp_path / "saved.tar")
         identity = rewrite(tmp_path / "saved.tar", tmp_path / "new.tar", epoch=EPOCH, reference=canonical)
-        base = engine.image(busybox)["diff_ids"]
-        above = rewrite(tmp_path / "saved.tar", tmp_path / "above.tar", epoch=EPOCH, reference=canonical, base=base)
-        for made, name in ((identity, "new.tar"), (above, "above.tar")):
-            with (tmp_path / name).open("rb") as file:
-                loaded = engine.load(file, canonical)
-            assert loaded["id"] in {made.image_id, made.manifest_digest}
-            assert loaded["diff_ids"] == made.diff_ids
-            save(engine, canonical, tmp_path / "back.tar")
-            found = compare.compare(tmp_path / "saved.tar", tmp_path / "back.tar")
-            differences = {(one["path"], one["kind"]) for one in found if one["kind"] not in {"mtime", "config"}}
-            assert differences == {("/tmp/x", "missing"), ("/var/log/x.log", "missing")}
-            engine.remove(loaded["id"], force=True)
-        assert above.diff_ids[:-1] == base
-        assert rewrite(tmp_path / "back.tar", tmp_path / "b.tar", epoch=EPOCH, reference=canonical, base=base) == above
+        with (tmp_path / "new.tar").open("rb") as file:
+            loaded = engine.load(file, canonical)
+        assert loaded["id"] in {identity.image_id, identity.manifest_digest}
+        assert loaded["diff_ids"] == identity.diff_ids
+        save(engine, canonical, tmp_path / "back.tar")
+        found = compare.compare(tmp_path / "saved.tar", tmp_path / "back.tar")
+        differences = {(one["path"], one["kind"]) for one in found if one["kind"] not in {"mtime", "config"}}
+        assert differences == {("/tmp/x", "missing"), ("/var/log/x.log", "missing")}
+        assert rewrite(tmp_path / "back.tar", tmp_path / "b.tar", epoch=EPOCH, reference=canonical) == identity
         with archive.opened(tmp_path / "new.tar") as image_again:
             assert len(image_again.layers) == 1
     finally:

@@ -1,5 +1,6 @@
 """The room that a build takes is asked for before it begins."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -83,7 +84,13 @@ def test_a_disk_of_the_engine_that_cannot_be_seen_is_not_judged(monkeypatch, tmp
 
 
 @pytest.mark.parametrize("gpu", [False, True])
-def test_what_a_pull_takes_and_is_good_for_is_said_before_it_begins(store, out, tmp_path, monkeypatch, capsys, gpu):
+@pytest.mark.parametrize(("packed", "takes"), [(None, "75.0 GB"), (10 * GB, "40.0 GB")])
+def test_what_a_pull_takes_and_is_good_for_is_said_before_it_begins(
+    store, out, tmp_path, monkeypatch, capsys, gpu, packed, takes, registries
+):
+    if packed:
+        layer = test_build.REMOTE_LAYER
+        registries.images[f"rocm/pytorch@{DIGEST}"] = test_build.remote(layers=[replace(layer, size=packed)])
     gfx = ("gfx942",) if gpu else ()
     monkeypatch.setattr(base.host, "look", lambda: Host(has_kfd=gpu, gfx=gfx, nvidia=False))
     on_disks(monkeypatch, {}, free=80 * GB)
@@ -100,5 +107,5 @@ def test_what_a_pull_takes_and_is_good_for_is_said_before_it_begins(store, out, 
     builder.build(lock, engine, store, out=out)
 
     expected = [] if gpu else ["no AMD GPU here: the image can be built and looked at, not measured"]
-    expected += ["the pull takes about 75.0 GB in the engine", f"pulling rocm/pytorch@{DIGEST}"]
-    assert said[0].splitlines() == [f"build: {line}" for line in expected]
+    expected.append(f"pulling rocm/pytorch@{DIGEST}; it takes about {takes} in the engine")
+    assert said[0].splitlines()[-len(expected) :] == [f"build: {line}" for line in expected]

@@ -1,0 +1,1 @@
+"""What runs inside an image while something is added to it: stdlib alone, on whatever Python 3 the image has."""
