@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from bundle.format import interval, plain, printed, share, visible
-from bundle.layout import AT_ITS_WORD, NOT_A_GPU_RESULT, THE_IMAGE
+from bundle.layout import AT_ITS_WORD, NO_MANIFEST, NOT_A_GPU_RESULT, THE_IMAGE
 from bundle.rows import caution
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _notice(gpu_result: bool | None) -> list[str]:  # noqa: FBT001 - a fact, not
 
 def image_lines(answer: dict[str, Any]) -> str:
     """Return what `build` answers, and what differed if two builds, or the committed identity, did."""
-    lines = [f"image     {answer['image_id']}", f"manifest  {answer['manifest_digest']}"]
+    lines = [f"image     {answer['image_id']}", f"manifest  {answer['manifest_digest'] or NO_MANIFEST}"]
     if "identical" in answer:
         lines.append("built twice: identical" if answer["identical"] else "built twice: NOT identical")
         lines += [f"  {item['path']}: {item['kind']} ({item['class']})" for item in answer["differences"]]
@@ -122,7 +122,7 @@ def ending(answer: dict[str, Any]) -> str:
         [
             *(f"{notice}: measured on {plain(summary['device'])}" for notice in _notice(summary["gpu_result"])),
             f"image     {answer['image_id']}",
-            f"manifest  {answer['manifest_digest']}",
+            f"manifest  {answer['manifest_digest'] or NO_MANIFEST}",
             f"findings  {counted(answer['findings'])}",
             *(f"{'figures' if index == 0 else '':<9} {line}" for index, line in enumerate(_figures(summary))),
             f"bundle    {answer['bundle']}",

@@ -20,12 +20,15 @@ GUIDE = "VERIFY.md"
 NAMES = frozenset(
     {
         MANIFEST, *EVIDENCE, SUMMARY, GUIDE, "benchmarks/summary.csv", "validate/junit.xml", "hardware.json",
-        "report.md", "report.html", "card.md", "packages/dpkg.txt", "packages/pip.txt",
+        "report.md", "report.html", "card.md", "packages/dpkg.txt", "packages/rpm.txt",
+        "packages/pip.txt",
     }
 )  # fmt: skip
 
 #: Stands first wherever a CPU's figures are shown.
 NOT_A_GPU_RESULT = "not a GPU result"
+#: What stands in place of a manifest's digest for an image that was found in an engine.
+NO_MANIFEST = "unknown: no registry is known to have this image"
 #: How a verdict names, among what was not checked, what only the sources that ran could tell.
 AT_ITS_WORD = "what only its own sources can tell"
 #: How it names the image built again.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.plan import TIMING
 from bundle.format import UNKNOWN, count, plain, quantity, share, size
+from bundle.layout import NO_MANIFEST
 from schema import canon
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def image(evidence: Evidence) -> Rows:
     rows: Rows = []
     if evidence.image:
         record = evidence.image
-        rows += [("Image", record["image_id"]), ("Manifest", record["manifest_digest"])]
+        rows += [("Image", record["image_id"]), ("Manifest", record["manifest_digest"] or NO_MANIFEST)]
         if record["built_twice"]:
             rows.append(("Built twice", "identical" if record["built_twice"]["identical"] else "NOT identical"))
     else:
@@ -113,6 +114,9 @@ def image(evidence: Evidence) -> Rows:
         packages = (
             f"{count(len(lock['debs']), 'Debian package')}, {count(len(lock['wheels']), 'wheel')}, each by sha256"
         )
+        if "inventory" in lock:  # of an image that existed: its digest fixes the bytes, and these were found in it
+            found = sum(map(len, lock["inventory"].values()))
+            packages = f"an image by digest, with {count(found, 'package')} when it was adopted"
         rows += [("Lock", f"{lock['name']}: {packages}"), ("Lock digest", evidence.start["lock_sha256"])]
     else:
         rows.append(("Lock", "none: nothing fixes the software"))

@@ -91,14 +91,15 @@ def _cell(value: Any) -> Any:
 
 
 def packages(evidence: Evidence) -> dict[str, bytes]:
-    """Return the package lists that the validation saw, one `name version` a line: `dpkg`, and `pip` for Python's."""
+    """Return the package lists that the validation saw, one `name version` a line: `pip` has Python's."""
     seen: dict[str, Any] = {}
     for record in evidence.report.facts if evidence.report else []:
         if record["check"] == "inventory":
             seen = record["facts"]
-    debs, wheels = seen.get("debs"), seen.get("wheels")
+    debs, rpms, wheels = (seen.get(kind) for kind in ("debs", "rpms", "wheels"))
     listed = {
         "dpkg": list(debs.items()) if isinstance(debs, dict) else [],
+        "rpm": list(rpms.items()) if isinstance(rpms, dict) else [],
         "pip": [(wheel.get("name"), wheel.get("version")) for wheel in wheels if isinstance(wheel, dict)]
         if isinstance(wheels, list)
         else [],
