@@ -21,7 +21,7 @@ def adopt(reference: str, out: Path) -> Path:
     done = write(engine_door(), reference, out, tell=say)
     lock = read(done.path)
     shown = Console(say, colour=False)
-    for finding in judged(done.records, lock, done.image.environment):
+    for finding in judged(done.records, lock, done.image):
         if finding["status"] not in {"pass", "skip"}:
             shown.finding(finding)
     torch = lock.document["torch"]["version"]

@@ -49,7 +49,7 @@ def inspect(reference: str, lock: Lock | None) -> dict[str, Any]:
             kind: facts.get("inventory", {}).get(key) or []
             for kind, key in (("deb", "debs"), ("rpm", "rpms"), ("wheel", "wheels"))
         },
-        "findings": found + judged(records, lock, image.environment),
+        "findings": [*found, *judged(records, lock, image)],
     }
 
 
@@ -61,19 +61,42 @@ def _described(image: Looked) -> dict[str, Any]:
     return asdict(image) | {"environment": variables.record(image.environment)}
 
 
-def judged(records: list[dict[str, Any]], lock: Lock | None, environment: dict[str, str]) -> list[dict[str, Any]]:
-    """Return the findings of an image's records and environment, for any machine: no GPU was handed to it."""
+def judged(records: list[dict[str, Any]], lock: Lock | None, image: Looked) -> list[dict[str, Any]]:
+    """Return the findings of an image's records, environment and names, on any machine: it was handed no GPU."""
     from validate import checking, variables
 
     document = lock.document if lock else None
     build = (records[0]["torch"]["build"] if records else None) or "cpu"
     about: dict[str, Any] = {"backend": build, "runtime": "container", "gfx": [], "arch_list": []}
-    found = [("environment", {**about, "variables": variables.record(environment)})]
+    found = [("environment", {**about, "variables": variables.record(image.environment)})]
     for record in records:
         if record["kind"] == "facts":
             absent = {"gpus": [], "devices": [], "nvidia": False} if record["check"] == "torch_build" else {}
             found.append((record["check"], {**record["facts"], **absent}))
-    return [to_dict(finding) for check, facts in found for finding in checking.judge(check, facts, document)]
+    judgement = [to_dict(finding) for check, facts in found for finding in checking.judge(check, facts, document)]
+    return [*_names(image, records), *judgement]
+
+
+def _names(image: Looked, records: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Hold the versions in an image's names against those inside: published tables have rows that are wrong."""
+    from images import inspect as host
+    from images import inspect_inside as inside
+    from validate.versions import agrees
+
+    if not records:
+        return
+    rocm = inside.facts(records)["versions"]["sources"].get("rocm", [])
+    seen = {
+        "python": [records[0]["python"]],
+        "torch": [records[0]["torch"]["version"] or ""],
+        "rocm": [version for _, version in rocm],
+    }
+    for name in dict.fromkeys([image.reference, *image.tags]):
+        for part, version in host.claims(name).items():
+            if seen[part] and not any(agrees(found, version) for found in seen[part]):
+                reason = f"{name} says {part} {version} in its name, and {seen[part][0] or 'none'} is in it"
+                remedy = "go by what is in it: ./kit lock --from-image records that"
+                yield _finding("name", "fail", {part: seen[part]}, reason, remedy)
 
 
 def _image(image: Looked) -> Iterator[dict[str, Any]]:

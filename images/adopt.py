@@ -35,7 +35,7 @@ GFX, VERSION = re.compile(r"gfx[0-9a-f]+"), re.compile(r"[A-Za-z0-9][A-Za-z0-9.+
 #: Fields of a lock that are no components.
 OWN_FIELDS = frozenset({"rocm", "python", "torch"})
 NO_TORCH = "./kit inspect looks at any image; what is validated and measured needs PyTorch in it"
-CONTAINERD = "use an engine with the overlay2 store"
+CONTAINERD = "push it to a registry and adopt it from there, or use an engine with the overlay2 store"
 
 
 class Adopted(NamedTuple):
@@ -53,16 +53,10 @@ def adopt(engine: Engine, reference: str, out: Path, *, tell: Callable[[str], No
     """
     if not is_folder(out):
         raise KitError(f"there is no folder {out}", f"mkdir -p {shlex.quote(str(out))}, then run it again")
-    if engine.about()["storage"] == "containerd":
-        raise KitError("the engine's containerd image store does not tell the configuration of an image", CONTAINERD)
     base, image = found(engine, reference, tell=tell, today=today or datetime.now(timezone.utc).date().isoformat())
     tell(f"reading {image.id} inside, without network and rights")
     records = inspect_inside.read(engine, image)
-    try:
-        pin, document = written(base, image, records)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        message = f"what {reference} tells of itself is not what the kit's checks tell: {error}"
-        raise KitError(message, inspect_inside.PYTHON) from error
+    pin, document = written(base, image, records)
     for item, suffix in ((pin, locks.PIN_SUFFIX), (document, locks.LOCK_SUFFIX)):
         locks.write(item, out / f"{pin['name']}{suffix}", COMMENT.format(ref=named(base)))
     return Adopted(out / f"{pin['name']}{locks.LOCK_SUFFIX}", image, records)
@@ -73,6 +67,9 @@ def found(engine: Engine, reference: str, *, tell: Callable[[str], None], today:
     image = inspect.look(engine, reference)
     if image:
         base = in_engine(image, today)
+        if base["digest_kind"] == "config" and engine.about()["storage"] == "containerd":
+            message = f"{reference} is in no registry, and this engine's containerd store does not tell what it is"
+            raise KitError(message, CONTAINERD)
         kind = "by its own id: no registry is known to have it" if base["digest_kind"] == "config" else "as pulled"
         tell(f"{reference} is in the engine, {kind}: {base['digest']}")
         return base, image
@@ -83,7 +80,7 @@ def found(engine: Engine, reference: str, *, tell: Callable[[str], None], today:
     by_digest = f"{_repo(name)}@{chosen.digest}"
     tell(f"{reference} is {chosen.digest} ({kind}) on {today}; pulling it by that digest")
     image = _pulled(engine, by_digest, sum(layer.size for layer in remote.layers))
-    if image.id != remote.config.digest:
+    if image.id not in {remote.config.digest, remote.manifest.digest, chosen.digest}:  # stores differ in which it is
         raise KitError(
             f"the engine calls {by_digest} {image.id}, its registry {remote.config.digest}",
             "pull it again; when it stays so, a mirror of the engine delivers something else",

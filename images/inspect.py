@@ -19,6 +19,12 @@ PLATFORM = "linux/amd64"
 #: Labels in which builders name the image that they began with.
 BASE_NAME, BASE_DIGEST = "org.opencontainers.image.base.name", "org.opencontainers.image.base.digest"
 FROM = re.compile(r"^FROM (\S+)$")  # Buildah leaves it as the comment of its first layer
+#: What tags of published images say of their content: rocm6.4.1_ubuntu24.04_py3.12_pytorch_release_2.6.0.
+CLAIMS = {
+    "rocm": re.compile(r"rocm[-_]?(\d+(?:\.\d+)+)"),
+    "python": re.compile(r"py(?:thon)?[-_]?(3\.\d+)"),
+    "torch": re.compile(r"torch(?:_release)?[-_]?(\d+(?:\.\d+)+)"),
+}
 PULL = "`docker pull NAME@sha256:...`, or `docker load` an archive of it"
 
 
@@ -103,3 +109,9 @@ def base_of(image: Looked) -> tuple[str, str]:
     name = image.labels.get(BASE_NAME, "") or next((found[1] for found in comments if found), "")
     name, _, named = name.partition("@")
     return name, image.labels.get(BASE_DIGEST, "") or named
+
+
+def claims(name: str) -> dict[str, str]:
+    """Return the versions that an image's name claims: of rocm, python and torch, as far as it does."""
+    found = {part: pattern.search(name.lower()) for part, pattern in CLAIMS.items()}
+    return {part: match[1] for part, match in found.items() if match}

@@ -16,6 +16,8 @@ from images.stderr import Stderr
 from schema.errors import KitError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from images.engine import Engine
     from images.inspect import Looked
     from pins.lock import Lock
@@ -61,7 +63,6 @@ def read(engine: Engine, image: Looked, lock: Lock | None = None) -> list[dict[s
                 on_stderr=stderr.hear,
             )
             conclude(intake, stderr, "validate", code)
-            return intake.records
     except EngineError as error:
         if error.code == "start" and NO_PYTHON.search(error.message):
             raise KitError(f"{image.reference} has no python3 that starts ({error.message})", PYTHON) from error
@@ -69,6 +70,7 @@ def read(engine: Engine, image: Looked, lock: Lock | None = None) -> list[dict[s
     except KitError as error:
         hint = PYTHON if error.hint in {"", AGAIN} else error.hint
         raise KitError(f"{image.reference}: {KEPT.sub('', error.message)}", hint) from error
+    return understood(intake.records, image.reference)
 
 
 def _counted() -> Any:
@@ -80,6 +82,30 @@ def _counted() -> Any:
             raise KitError(f"what calls itself the kit's checks says more than {MOST_RECORDS} things", PYTHON)
 
     return count
+
+
+def understood(records: list[dict[str, Any]], reference: str) -> list[dict[str, Any]]:
+    """Return the records; KitError unless they have the facts that are read from them: an image may say anything."""
+    found = facts(records)
+    for check in CHECKS:
+        if stopped := found.get(check, {}).get("gather_error"):
+            raise KitError(f"{reference}: the check {check} stopped inside: {stopped}", PYTHON)
+    try:
+        rows = [row for rows in found["versions"]["sources"].values() for row in rows]
+        seen = found["inventory"]
+        packages = [seen[kind] for kind in ("debs", "rpms") if seen[kind] is not None]
+        whole = [len(row) == 2 and _texts(row) for row in rows]
+        whole += [_texts(kind.values()) for kind in packages]
+        whole += [_texts([item["name"], item["version"]]) for item in seen["wheels"]]
+    except (KeyError, TypeError, AttributeError):
+        whole = [False]
+    if not all(whole):
+        raise KitError(f"{reference}: what it tells of itself is not what the kit's checks tell", PYTHON)
+    return records
+
+
+def _texts(values: Iterable[Any]) -> bool:
+    return all(isinstance(value, str) for value in values)
 
 
 def facts(records: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
