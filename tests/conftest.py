@@ -12,6 +12,7 @@ import pytest
 
 from images import engine as engines
 from schema.errors import KitError
+from tests.pins import fakes_registry
 
 # Whoever runs the tests with nohup, or in the background of a shell, leaves signals ignored, for children too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -68,6 +69,20 @@ def busybox(engine, busybox_file):
     image = engine.build(context(DOCKERFILE, {"root.tar": root.getvalue()}), tag=SMALL)
     yield image
     engine.remove(SMALL, force=True)
+
+
+@pytest.fixture(scope="session")
+def registry_program(tmp_path_factory):
+    """Debian's docker-registry; where it is not installed apt fetches it, and nothing installs it."""
+    return fakes_registry.program(tmp_path_factory.mktemp("docker-registry"))
+
+
+@pytest.fixture
+def debian(registry_program, tmp_path):
+    """A registry of our own on 127.0.0.1."""
+    started = fakes_registry.Debian(registry_program, tmp_path / "registry")
+    yield started
+    started.stop()
 
 
 @pytest.fixture

@@ -24,15 +24,3 @@ def archive():
 def fake():
     with fakes_registry.Fake() as started:
         yield started
-
-
-@pytest.fixture(scope="session")
-def registry_program(tmp_path_factory):
-    return fakes_registry.program(tmp_path_factory.mktemp("docker-registry"))
-
-
-@pytest.fixture
-def debian(registry_program, tmp_path):
-    started = fakes_registry.Debian(registry_program, tmp_path / "registry")
-    yield started
-    started.stop()

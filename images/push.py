@@ -1,0 +1,241 @@
+"""Push a built image: the recorded manifest, byte for byte, and never what an engine would make of the image.
+
+An engine's own push compresses the layers anew, and the digest becomes another. Here our layer goes as it was built,
+the base's layers as their registry has them (mounted where it is the same one), and what is there is not sent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tarfile
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, cast
+
+from images import workplace
+from images.base import MEDIA_TYPES
+from images.canonical import CONFIG, LAYER, MANIFEST
+from pins import registry
+from pins.progress import Progress
+from pins.references import parse
+from pins.registry_client import Client
+from pins.registry_documents import Descriptor, digest
+from pins.registry_layout import Layout
+from pins.registry_upload import Repository
+from schema.errors import KitError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+
+    from images.engine import Engine
+    from pins.registry import RemoteImage
+    from pins.store import Store
+
+PIECE_BYTES = 1 << 20
+FOLDER = "oci:"
+AGAIN = "./kit build --force, then push again"
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """What is in the registry or folder now. `bytes` are all that the image has, of which `sent_bytes` went from here.
+
+    `pull` is the name by digest that never means anything else; of a folder, its path and the name in it.
+    """
+
+    pull: str
+    tag: str
+    manifest_digest: str
+    image_id: str
+    bytes: int
+    sent_bytes: int
+    mounted_bytes: int
+
+
+def push(
+    image: dict[str, Any], engine: Engine, where: str, *, out: Path, store: Store, progress: bool = True
+) -> Pushed:
+    """Have the image of a record (schema image-1) at `where`, HOST/REPOSITORY[:TAG] or oci:DIR; read it back.
+
+    KitError when the image has no manifest, the engine has something else than the record says, or a registry fails:
+    what arrived stays there, and the next push goes on after it.
+    """
+    name, target = _target(where, image["name"])
+    base = _base(image, store)
+    with target, workplace.temporary(out) as folder:
+        with Progress("save", unit="B", shown=progress) as saved:
+            ours = _ours(image, base, target, folder, partial(_saved, engine, image["engine_id"], saved.advance))
+        manifest = _manifest(image, base, ours)
+        blobs = [*(base.layers if base else []), *ours]
+        whole = sum(blob.size for blob in blobs)
+        with Progress("push", whole, unit="B", then="reading back", shown=progress) as shown:
+            target.advance = shown.advance
+            done = _put(target, base, ours, folder)
+            target.put_manifest(manifest, MANIFEST, name)
+            target.read_back(manifest, MANIFEST, name, blobs)
+    return Pushed(
+        f"{target.reference.at(digest(manifest))}" if isinstance(target, Repository) else f"{where}:{name}",
+        name,
+        image["manifest_digest"],
+        image["image_id"],
+        whole + len(manifest),
+        target.sent_bytes,
+        sum(blob.size for blob, how in done if how == "mounted"),
+    )
+
+
+def _target(where: str, name: str) -> tuple[str, Repository | Layout]:
+    """Return where the image goes, and the name that it gets there."""
+    if where.startswith(FOLDER) and not where.startswith(FOLDER + "//"):
+        path = where.removeprefix(FOLDER)
+        if not path:
+            raise KitError(f"{where} names no folder", "write oci:DIR")
+        return name, Layout(Path(path))
+    reference = parse(where)
+    if reference.digest:
+        raise KitError(f"{where} names a digest, which follows from the image", "name a tag, or none")
+    tag = reference.tag or name
+    return tag, Repository(reference.tagged(tag))
+
+
+def _base(image: dict[str, Any], store: Store) -> RemoteImage | None:
+    """Return the base as its registry has it, None for an image without one; KitError where nothing is ours to push."""
+    base = image["base"]
+    if base is None:
+        return None
+    if base["config_digest"] == image["image_id"]:
+        raise KitError(
+            f"{image['name']} is its base, {base['reference']}, to which nothing was added",
+            "./kit mirror oci://HOST/REPOSITORY keeps a copy of it",
+        )
+    if image["manifest_digest"] is None:
+        raise KitError(
+            f"no registry is known to have the base of {image['name']}, so the image has no manifest to push",
+            "push the base itself, and lock the digest that it has there",
+        )
+    return registry.image(base["reference"], store=store)
+
+
+def _ours(
+    image: dict[str, Any],
+    base: RemoteImage | None,
+    target: Repository | Layout,
+    folder: Path,
+    archive: Callable[[], Generator[bytes, None, None]],
+) -> list[Descriptor]:
+    """Return our layer, if there is one, and the configuration; what the target lacks of them is in `folder` then."""
+    layers = image["diff_ids"][len(base.layers) if base else 0 :]
+    wanted = [*layers, image["image_id"]]
+    sizes = {name: target.size(name) for name in wanted}
+    missing = {name for name, size in sizes.items() if size is None}
+    if missing:
+        with closing(archive()) as pieces:
+            sizes |= extract(pieces, missing, folder)
+    kinds = [LAYER] * len(layers) + [CONFIG]
+    return [Descriptor(kind, name, sizes[name] or 0) for kind, name in zip(kinds, wanted, strict=True)]
+
+
+def _saved(engine: Engine, image: str, advance: Callable[[float], None]) -> Generator[bytes, None, None]:
+    """Yield the engine's archive of an image; whoever has had enough closes it, and the engine stops."""
+    for piece in engine.save(image):
+        advance(len(piece))
+        yield piece
+
+
+def extract(pieces: Iterator[bytes], wanted: set[str], folder: Path) -> dict[str, int]:
+    """Write the blobs `wanted` of an archive that comes in pieces into `folder`, under their digests; return sizes.
+
+    An older engine does not tell which layer is which: each that might be wanted is written once, over the last one.
+    KitError when the archive lacks one.
+    """
+    found: dict[str, int] = {}
+    try:
+        with tarfile.open(fileobj=cast("IO[bytes]", _Reader(pieces)), mode="r|") as archive:
+            for member in archive:
+                if member.isreg() and _may_be(member.name, wanted):
+                    name, size = _spool(cast("IO[bytes]", archive.extractfile(member)), folder / "candidate")
+                    if name in wanted:
+                        (folder / "candidate").replace(folder / name)
+                        found[name] = size
+                if found.keys() == wanted:
+                    return found
+    except tarfile.TarError as error:
+        raise KitError(f"the engine's archive of the image cannot be read: {error}", "./kit doctor") from error
+    lacking = ", ".join(sorted(wanted - found.keys()))
+    raise KitError(f"the engine's archive of the image does not have {lacking}, which the record says it has", AGAIN)
+
+
+def _may_be(name: str, wanted: set[str]) -> bool:
+    """Say whether a member of an archive can be one of `wanted`: by its name, where engines give it the digest's."""
+    return name.endswith("/layer.tar") or any(digest.removeprefix("sha256:") in name for digest in wanted)
+
+
+def _spool(source: IO[bytes], path: Path) -> tuple[str, int]:
+    total, size = hashlib.sha256(), 0
+    with path.open("wb") as file:
+        while piece := source.read(PIECE_BYTES):
+            total.update(piece)
+            size += file.write(piece)
+    return f"sha256:{total.hexdigest()}", size
+
+
+def _manifest(image: dict[str, Any], base: RemoteImage | None, ours: list[Descriptor]) -> bytes:
+    """Return the manifest as it was recorded; KitError when it comes out otherwise."""
+    below = [
+        Descriptor(MEDIA_TYPES.get(layer.media_type, layer.media_type), layer.digest, layer.size)
+        for layer in (base.layers if base else [])
+    ]
+    *layers, config = ours
+    document = {
+        "schemaVersion": 2,
+        "mediaType": MANIFEST,
+        "config": config.document(),
+        "layers": [layer.document() for layer in (*below, *layers)],
+    }
+    data = json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
+    if digest(data) != image["manifest_digest"]:
+        raise KitError(f"the manifest of {image['name']} would be {digest(data)}, not the recorded one", AGAIN)
+    return data
+
+
+def _put(
+    target: Repository | Layout, base: RemoteImage | None, ours: list[Descriptor], folder: Path
+) -> list[tuple[Descriptor, str]]:
+    """Have every blob in the target; return how each came there."""
+    done = []
+    if base:
+        origin = base.reference
+        beside = isinstance(target, Repository) and target.reference.registry == origin.registry
+        with closing(Client(origin.registry)) as client:
+            for layer in base.layers:
+                source = partial(client.blob, origin.repository, layer.digest)
+                done.append((layer, target.put(layer, source, mount=origin.repository if beside else "")))
+    return done + [(blob, target.put(blob, partial(_read, folder / blob.digest))) for blob in ours]
+
+
+def _read(path: Path, start: int) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        file.seek(start)
+        while piece := file.read(PIECE_BYTES):
+            yield piece
+
+
+class _Reader:
+    """What comes in pieces, as a file that tarfile reads front to back."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self.pieces, self.rest = pieces, b""
+
+    def read(self, size: int) -> bytes:
+        """Return as many bytes, fewer at the end alone."""
+        held = [self.rest]
+        had = len(self.rest)
+        while had < size and (piece := next(self.pieces, b"")):
+            held.append(piece)
+            had += len(piece)
+        data = b"".join(held)
+        self.rest = data[size:]
+        return data[:size]
