@@ -14,7 +14,7 @@ INVENTORY = {"rpm": {"rocm-core": "6.4.1-83", "glibc": "2.34"}, "wheel": {"torch
 
 @pytest.fixture(scope="module")
 def evidence():
-    found = understood(fakes_bundle.evidence())
+    found = understood(fakes_bundle.evidence(with_results=False))
     return dataclasses.replace(
         found,
         lock=found.lock | {"channel": "adopted", "debs": [], "inventory": INVENTORY},
