@@ -179,6 +179,19 @@ def build(
 
 
 @command
+def push(ref: str, which: Which, json: bool = False) -> None:
+    """Push the image of a lock into a registry, where its digest is the recorded one; what is there is not sent again.
+
+    Options:
+        ref: HOST/REPOSITORY[:TAG], or oci:DIR for an OCI layout in a folder, which Apptainer and Podman read
+    """
+    from commands.push import lines, pushed
+
+    answer = pushed(choose(which), ref)
+    show(answer) if json else print(lines(answer))
+
+
+@command
 def validate(which: Which, where: Where, dry_run: bool = False, json: bool = False) -> None:
     """Prove that the image does, on this machine, what its lock says.
 

@@ -20,7 +20,7 @@ MAY_IMPORT = {
 DOORS = {
     # what `docker login` left is read by the SDK's own reader, wherever a registry is asked; engines have one door
     "docker": {"images/engine.py", "pins/credentials.py"},
-    "requests": {"images/engine.py", "pins/registry_client.py"},
+    "requests": {"images/engine.py", "pins/registry_client.py", "pins/registry_errors.py"},
     "jsonschema": {"schema/documents.py"},
     "referencing": {"schema/documents.py"},
     "invoke": {"commands/options.py", "commands/program.py"},

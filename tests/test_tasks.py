@@ -36,6 +36,7 @@ COMMANDS = [
     "inspect",
     "lock",
     "mirror",
+    "push",
     "reproduce",
     "test",
     "validate",
