@@ -81,8 +81,12 @@ def meant(asked: str, present: Iterable[str]) -> str:
 
 
 def newness(lock: Lock) -> tuple[Any, ...]:
-    """Return a key that sorts locks from old to new, numbers as numbers: 10 is newer than 7, and 5.10 than 5.9."""
-    return (numbers(lock.rocm), numbers(lock.document["torch"]["version"]), numbers(lock.document["python"]), lock.name)
+    """Return a key that sorts locks from old to new, numbers as numbers: 10 is newer than 7, and 5.10 than 5.9.
+
+    Of two that are alike, the one that adds more wheels comes first: it is for those who ask for it.
+    """
+    versions = (lock.rocm, lock.document["torch"]["version"], lock.document["python"])
+    return (*map(numbers, versions), -len(lock.wheels), lock.name)
 
 
 def numbers(version: str) -> tuple[int, ...]:

@@ -49,7 +49,7 @@ def judge(**asked: str) -> Verdict:
     """
     wanted = {name: _written(name, text) for name, text in asked.items() if text.strip()}
     if not wanted:
-        raise KitError("nothing is asked", "./kit pins --rocm 6.4 --pytorch 2.8 --gfx gfx1100")
+        raise KitError("nothing is asked", "name any of --rocm, --pytorch, --python, --os, --gfx, --driver")
     return _best(wanted)
 
 

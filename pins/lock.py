@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from pins import surprises
+from pins import channels, surprises
 from pins.paths import matching, opened, there
 from pins.store import replacing
 from schema import documents
@@ -90,9 +90,10 @@ def from_document(document: dict[str, Any], path: Path | None = None) -> Lock:
     """Return the lock in a parsed document; KitError unless it follows the schema and contradicts itself nowhere."""
     _check(document, "lock-1", str(path or "lock"), AGAIN)
     where = path.name if path else "the lock"
-    names = [deb["name"] for deb in document["debs"]]
-    if len(set(names)) != len(names):
-        raise KitError(f"{where} lists a package twice: {_first_double(names)}", AGAIN)
+    for kind in ("debs", "wheels"):
+        names = [item["name"] for item in document[kind]]
+        if len(set(names)) != len(names):
+            raise KitError(f"{where} lists a package twice: {_first_double(names)}", AGAIN)
     if document["base"] is None and not document["debs"]:
         raise KitError(f"{where} has neither a base image nor packages", AGAIN)
     return Lock(document, digest(document), path)
@@ -132,10 +133,8 @@ def load_pin(path: Path) -> dict[str, Any]:
     """Return the pin in a file; KitError unless it follows schema pin-1 and its channel has what it needs."""
     pin = read_yaml(path)
     _check(pin, "pin-1", str(path), "correct it; the pins in pins/ show what a pin has")
-    if pin["channel"] == "debian" and not (pin.get("suite") and pin.get("packages")):
-        raise KitError(f"{path.name}: a pin of channel debian needs `suite` and `packages`", "add both")
-    if pin["channel"] != "debian" and "base" not in pin:
-        raise KitError(f"{path.name}: a pin of channel {pin['channel']} needs `base`, an image by digest", "add it")
+    if needed := channels.lacking(pin):
+        raise KitError(f"{path.name}: a pin of channel {pin['channel']} needs {needed}", "add what is missing")
     return pin
 
 

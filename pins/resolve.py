@@ -8,18 +8,24 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pins import archives, lock
+from pins import archives, lock, resolve_wheels
 from pins.apt import ESSENTIAL, Apt
+from pins.channels import BUILDS
+from pins.choice import matches, numbers
 from pins.paths import is_folder
 from pins.progress import Progress
+from pins.resolve_debian import distributions
+from pins.resolve_target import Target
+from pins.resolve_wheels import public
 from schema import documents
 from schema.canon import digest
 from schema.errors import KitError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pins.apt import Package
 
-BUILDS = {"debian": "cpu", "amd": "rocm"}  # the channels that are resolved, and what their PyTorch computes on
 # Component of the stack: the package whose upstream version it has. What a part reports otherwise stands in the pin.
 COMPONENTS = {
     "amd-smi": "amd-smi",
@@ -35,14 +41,16 @@ COMPONENTS = {
     "torch": "python3-torch",
     "torchvision": "python3-torchvision",
 }
+TORCHES = frozenset({"torch", "torchvision", "torchaudio"})  # whose wheels are components of the stack, too
+BASE_GLIBC = 28  # what PyTorch's wheels are made for; every image of AMD's for Ubuntu has a newer one
 REPACKED = re.compile(r"(\+|~)(dfsg|ds|repack|git|really).*$")
 
 
 def resolve(pin_path: Path, out_dir: Path, *, root: Path = Path("/"), progress: bool = True) -> Path:
     """Write the lock of a pin into `out_dir` and return its path.
 
-    Channel debian asks this host's Debian archive (KitError when it cannot, or has other versions than the pin says);
-    channel amd needs no network, and no other is resolved. The same archive and pin give the same bytes.
+    Packages are asked of this host's Debian archive, wheels of the indexes (KitError when these cannot be asked, or
+    have other versions than the pin says); an image by digest needs no network. The same answers give the same bytes.
     """
     pin = lock.load_pin(pin_path)
     if not is_folder(out_dir):
@@ -54,16 +62,31 @@ def resolve(pin_path: Path, out_dir: Path, *, root: Path = Path("/"), progress: 
             f"{pin_path.name}: pins of channel {pin['channel']} are not resolved by this version",
             f"use one of: {', '.join(sorted(BUILDS))}",
         )
-    debs, components = _from_debian(pin, root, shown=progress) if pin["channel"] == "debian" else ([], {})
+    debs, components = _from_debian(pin, root, shown=progress) if "suite" in pin else ([], {})
+    document = _document(pin, pin_path.name, debs, components)
+    if pin.get("wheels"):
+        document = _document(pin, pin_path.name, debs, components, _wheels(pin, document, shown=progress))
+    documents.check(document, "lock-1", pin["name"])
+    path = out_dir / f"{pin['name']}{lock.LOCK_SUFFIX}"
+    lock.write(document, path, f"Made from {pin_path.name} by `./kit lock`. Review it like code; do not edit it.")
+    return path
+
+
+def _document(
+    pin: dict[str, Any],
+    where: str,
+    debs: list[dict[str, Any]],
+    components: dict[str, str],
+    wheels: Sequence[dict[str, Any]] = (),
+) -> dict[str, Any]:
+    """Return the lock; KitError where what was found is not the PyTorch or Python that the pin asks for."""
+    components = components | {item["name"]: public(item["version"]) for item in wheels if item["name"] in TORCHES}
     components = dict(sorted((components | pin.get("components", {})).items()))
-    torch = components.get("torch", pin["pytorch"])
-    for what, asked, found in (
-        ("PyTorch", pin["pytorch"], torch),
-        ("Python", pin["python"], components.get("python", pin["python"])),
-    ):
-        if not f"{found}.".startswith(f"{asked}."):
+    torch, python = components.get("torch", pin["pytorch"]), components.get("python", pin["python"])
+    for what, asked, found in (("PyTorch", pin["pytorch"], torch), ("Python", pin["python"], python)):
+        if not matches(found, asked):
             raise KitError(
-                f"{pin_path.name} asks for {what} {asked}, and the archive has {found}", "correct the pin, or its suite"
+                f"{where} asks for {what} {asked}, and the archive has {found}", "correct the pin, or its suite"
             )
     document = {
         "lock_version": "1",
@@ -74,21 +97,26 @@ def resolve(pin_path: Path, out_dir: Path, *, root: Path = Path("/"), progress: 
         "source_date_epoch": pin["source_date_epoch"],
         "platform": pin["platform"],
         "base": pin.get("base"),
-        "python": components.get("python", pin["python"]),
+        "python": python,
         "torch": {"version": torch, "build": BUILDS[pin["channel"]]},
         "gfx": pin["gfx"],
         "components": components,
         "host_requirements": pin.get("host_requirements", {}),
         "environment": pin.get("environment", {}),
         "debs": debs,
-        "wheels": [],
+        "wheels": list(wheels),
     }
-    if "notes" in pin:
-        document["notes"] = pin["notes"]
-    documents.check(document, "lock-1", pin["name"])
-    path = out_dir / f"{pin['name']}{lock.LOCK_SUFFIX}"
-    lock.write(document, path, f"Made from {pin_path.name} by `./kit lock`. Review it like code; do not edit it.")
-    return path
+    return document | ({"notes": pin["notes"]} if "notes" in pin else {})
+
+
+def _wheels(pin: dict[str, Any], document: dict[str, Any], *, shown: bool) -> list[dict[str, Any]]:
+    """Return the wheels of a pin beside the packages of the lock that it makes."""
+    libc = next((deb["version"] for deb in document["debs"] if deb["name"] == "libc6"), None)
+    target = Target(document["python"], numbers(upstream(libc))[1] if libc else BASE_GLIBC)
+    with Progress("lock", shown=shown) as progress:
+        present = distributions(document, shown=shown) if document["debs"] else {}
+        progress.note("choosing wheels")
+        return resolve_wheels.resolve(pin, present, target)
 
 
 def upstream(version: str) -> str:

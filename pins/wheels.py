@@ -9,13 +9,15 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pins import process
 from pins.store import file_sha256
 from schema.errors import KitError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pins.sources import Input
     from pins.store import Store
 
@@ -28,6 +30,8 @@ REQUIREMENT = re.compile(r"[a-z0-9][a-z0-9-]*==[A-Za-z0-9][A-Za-z0-9.+!_-]*")
 FROM_HOST = re.compile(
     r"PIP_(CONFIG_FILE|(EXTRA_)?INDEX_URL|FIND_LINKS|NO_INDEX|TRUSTED_HOST|(CLIENT_)?CERT|PROXY|KEYRING_PROVIDER)"
 )
+PYTORCH = "https://download.pytorch.org/whl"
+AMD = "https://repo.radeon.com/rocm/manylinux"
 LABEL = re.compile(r"\+(?P<build>(?:rocm|cu)(?P<release>[0-9.]+)|cpu)$")
 
 
@@ -87,16 +91,27 @@ def _index(item: Input) -> list[str]:
 
     That one stands in this machine's configuration of pip, which is left aside (`--isolated`) for the others.
     """
-    index = item.entry["index"]
-    if index == "pypi":
+    if item.entry["index"] == "pypi":
         return []
-    label = LABEL.search(item.entry["version"])
+    address = _address(item.entry)
+    if item.entry["index"] == "pytorch":
+        return ["--isolated", f"--index-url={address}"]
+    return ["--isolated", "--no-index", f"--find-links={address}/"]
+
+
+def page(entry: Mapping[str, Any]) -> str:
+    """Return the address of the page on which PyTorch's index lists the wheels of an entry's project."""
+    return f"{_address(entry)}/{entry['name']}/"
+
+
+def _address(entry: Mapping[str, Any]) -> str:
+    """Return the address of PyTorch's index, or AMD's folder, that has a wheel; KitError where no version tells."""
+    index, label = entry["index"], LABEL.search(entry["version"])
+    if index == "pytorch":  # Triton's versions have no label; the index of all builds has it
+        return f"{PYTORCH}/{label['build']}" if label else PYTORCH
     if not label:
-        raise KitError(f"{item.name}: its version does not tell which index of {index} has it", BAD)
-    if index == "pytorch":
-        return ["--isolated", f"--index-url=https://download.pytorch.org/whl/{label['build']}"]
-    folder = f"https://repo.radeon.com/rocm/manylinux/rocm-rel-{label['release']}/"
-    return ["--isolated", "--no-index", f"--find-links={folder}"]
+        raise KitError(f"{entry['file']}: its version does not tell which index of {index} has it", BAD)
+    return f"{AMD}/rocm-rel-{label['release']}"
 
 
 def _tags(file: str) -> list[str]:

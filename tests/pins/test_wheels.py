@@ -195,6 +195,11 @@ INDEXES = {  # sentence: (index, version, options)
         "2.9.0+cpu",
         ["--isolated", "--index-url=https://download.pytorch.org/whl/cpu"],
     ),
+    "PyTorch's index of all builds, for what has no label": (
+        "pytorch",
+        "3.7.1",
+        ["--isolated", "--index-url=https://download.pytorch.org/whl"],
+    ),
     "AMD's folder by ROCm release": (
         "amd",
         "2.9.1+rocm7.2.0",
@@ -210,8 +215,8 @@ def test_one_index_is_asked_and_no_other(index, version, options):
     assert wheels._index(item) == options
 
 
-def test_an_index_that_the_version_does_not_tell_is_refused():
-    item = inputs(lock_of(entry(index="pytorch")))[0]
+def test_a_folder_that_the_version_does_not_tell_is_refused():
+    item = inputs(lock_of(entry(index="amd")))[0]
 
     with pytest.raises(KitError, match="does not tell which index"):
         wheels._index(item)
