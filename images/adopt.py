@@ -34,6 +34,7 @@ MAX_EPOCH = 4102444800  # schema shared-1: epoch
 GFX, VERSION = re.compile(r"gfx[0-9a-f]+"), re.compile(r"[A-Za-z0-9][A-Za-z0-9.+!~_:-]{0,99}")
 #: Fields of a lock that are no components.
 OWN_FIELDS = frozenset({"rocm", "python", "torch"})
+LOOK = "./kit inspect shows what is in it"
 NO_TORCH = "./kit inspect looks at any image; what is validated and measured needs PyTorch in it"
 CONTAINERD = "push it to a registry and adopt it from there, or use an engine with the overlay2 store"
 
@@ -140,10 +141,13 @@ def written(
         "wheels": [],
         "inventory": inventory(facts["inventory"]),
     }
-    documents.check(pin, "pin-1", common["name"])
-    documents.check(document, "lock-1", common["name"])
+    try:
+        documents.check(pin, "pin-1", "its pin")
+        documents.check(document, "lock-1", "its lock")
+    except KitError as error:  # the image's own words are in it
+        raise KitError(f"{image.reference} cannot be locked: {error.message}", LOOK) from error
     if len(locks.dump(document)) > locks.MAX_BYTES:
-        raise KitError(f"{image.reference} has more packages than a lock can hold", "./kit inspect looks at it")
+        raise KitError(f"{image.reference} has more packages than a lock can hold", LOOK)
     return pin, document
 
 

@@ -170,8 +170,10 @@ def test_without_a_pytorch_nothing_is_locked():
     ids=["a version that is none", "a version without end", "more than a lock can hold"],
 )
 def test_what_no_lock_can_hold_is_refused(changed):
-    with pytest.raises(KitError):
+    with pytest.raises(KitError, match="x:1") as caught:
         adopted(**changed)
+
+    assert caught.value.hint == adopt.LOOK
 
 
 def test_a_store_that_hides_what_an_image_is_is_said(monkeypatch):
