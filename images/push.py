@@ -21,9 +21,9 @@ from images.canonical import CONFIG, LAYER, MANIFEST
 from pins import registry
 from pins.progress import Progress
 from pins.references import parse
-from pins.registry_client import Client
 from pins.registry_documents import Descriptor, digest
 from pins.registry_layout import Layout
+from pins.registry_places import Origin
 from pins.registry_upload import Repository
 from schema.errors import KitError
 
@@ -207,12 +207,11 @@ def _put(
     """Have every blob in the target; return how each came there."""
     done = []
     if base:
-        origin = base.reference
-        beside = isinstance(target, Repository) and target.reference.registry == origin.registry
-        with closing(Client(origin.registry)) as client:
-            for layer in base.layers:
-                source = partial(client.blob, origin.repository, layer.digest)
-                done.append((layer, target.put(layer, source, mount=origin.repository if beside else "")))
+        with closing(Origin(base.reference)) as origin:
+            beside = origin.beside(target.reference.registry) if isinstance(target, Repository) else ""
+            done += [
+                (layer, target.put(layer, partial(origin.blob, layer.digest), mount=beside)) for layer in base.layers
+            ]
     return done + [(blob, target.put(blob, partial(_read, folder / blob.digest))) for blob in ours]
 
 

@@ -12,6 +12,10 @@ from typing import IO, TYPE_CHECKING
 
 from pins.file_lock import alone, is_at
 from pins.paths import opened
+from pins.references import OCI, parse
+from pins.registry_client import LATER
+from pins.registry_client import Client as Registry
+from pins.registry_errors import RegistryError
 from pins.store import CHUNK, file_sha256
 from pins.web import Client, LaterError, RangeError, RefusedError
 
@@ -72,6 +76,7 @@ class Downloader:
     ) -> None:
         self.store, self.advance, self.tell = store, advance, tell
         self.client = Client(timeout_s)
+        self.registries: dict[str, Registry] = {}
         self.stop = threading.Event()
         self.dead: dict[str, str] = {}
         self.lock = threading.Lock()
@@ -140,6 +145,9 @@ class Downloader:
             except BaseException:
                 self.client.forget()
                 raise
+        elif place.address.startswith(OCI):
+            for block in self._watched(self._registry_blocks(place.address, part.size), item):
+                self._take(block, item, part)
         else:
             part.empty()
             for block in _local_blocks(Path(place.address)):
@@ -158,7 +166,7 @@ class Downloader:
         if None not in {answer.size, item.size} and answer.size != item.size:
             part.empty()
             raise RefusedError(f"has another length, {answer.size} bytes instead of {item.size}")
-        for block in self._blocks(answer.response, item):
+        for block in self._watched(_web_blocks(answer.response), item):
             self._take(block, item, part)
 
     def _take(self, block: bytes, item: Input, part: Part) -> None:
@@ -167,19 +175,10 @@ class Downloader:
             raise RefusedError(f"is longer than {item.size} bytes")
         part.append(block)
 
-    def _blocks(self, response: http.client.HTTPResponse, item: Input) -> Iterator[bytes]:
-        """Yield the body; network faults, and answers slower than `SLOWEST_B_S`, become LaterError."""
+    def _watched(self, blocks: Iterator[bytes], item: Input) -> Iterator[bytes]:
+        """Yield what comes over a network, until `stop` is set; one slower than `SLOWEST_B_S` becomes LaterError."""
         deadline = time.monotonic() + GRACE_S + (item.size or 1 << 32) / SLOWEST_B_S
-        while True:
-            try:
-                block = response.read1(BLOCK)
-            except (OSError, http.client.HTTPException, ValueError) as error:
-                raise LaterError(f"was cut off: {str(error) or type(error).__name__}") from error
-            if not block:
-                if response.length:  # read1 does not complain of a connection that ended early
-                    raise LaterError(f"was cut off {response.length} bytes before its end")
-                response.close()  # read1 leaves it open at its end, and the connection with it unusable
-                return
+        for block in blocks:
             with self.lock:
                 self.downloaded_bytes += len(block)
             yield block
@@ -187,6 +186,20 @@ class Downloader:
                 raise StoppedError
             if time.monotonic() > deadline:
                 raise LaterError(f"is slower than {SLOWEST_B_S} bytes a second")
+
+    def _registry_blocks(self, address: str, start: int) -> Iterator[bytes]:
+        """Yield a blob of a registry from `start` on; what goes wrong is LaterError or RefusedError."""
+        place = parse(address.removeprefix(OCI))
+        with self.lock:
+            client = self.registries.setdefault(
+                place.registry, Registry(place.registry, timeout_s=self.client.timeout_s)
+            )
+        try:
+            yield from client.blob(place.repository, place.digest, start, tries=1)
+        except RegistryError as error:
+            if error.status and error.status not in LATER:
+                raise RefusedError(error.message) from error
+            raise LaterError(error.message, unreachable=not error.status) from error
 
     def _bury(self, source: str, words: str) -> None:
         with self.lock:
@@ -206,6 +219,21 @@ class Downloader:
                     path.unlink()  # nothing to go on with
         except OSError as error:
             raise self.store.broken(error) from error
+
+
+def _web_blocks(response: http.client.HTTPResponse) -> Iterator[bytes]:
+    """Yield the body of an answer; network faults become LaterError."""
+    while True:
+        try:
+            block = response.read1(BLOCK)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise LaterError(f"was cut off: {str(error) or type(error).__name__}") from error
+        if not block:
+            if response.length:  # read1 does not complain of a connection that ended early
+                raise LaterError(f"was cut off {response.length} bytes before its end")
+            response.close()  # read1 leaves it open at its end, and the connection with it unusable
+            return
+        yield block
 
 
 def _local_blocks(path: Path) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""Copy the inputs of a lock into a folder, so that its image can be built when the archives have moved on."""
+"""Copy the inputs of a lock into a folder or a registry, to build its image when the archives have moved on."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import hashlib
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pins.paths import free_bytes, opened, there
 from pins.progress import Progress, amount
+from pins.references import OCI
 from pins.sources import Input, inputs
 from pins.store import CHUNK, file_sha256, replacing
 from schema.errors import KitError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pins.lock import Lock
     from pins.store import Store
 
@@ -35,7 +35,16 @@ class Mirrored:
     copied_bytes: int
 
 
-def mirror(lock: Lock, store: Store, target: Path, *, progress: bool = True) -> Mirrored:
+def mirror(lock: Lock, store: Store, where: str, *, progress: bool = True) -> Mirrored:
+    """Make a folder, or a repository oci://HOST/REPOSITORY, usable as KIT_SOURCE for this lock."""
+    from pins import registry_mirror
+
+    if where.startswith(OCI):
+        return registry_mirror.mirror(lock, store, where, progress=progress)
+    return into_folder(lock, store, Path(where), progress=progress)
+
+
+def into_folder(lock: Lock, store: Store, target: Path, *, progress: bool = True) -> Mirrored:
     """Make `target` usable as KIT_SOURCE for this lock; what is there already and right is left alone.
 
     The folder has the archive's own layout, `pool/...` and `wheels/...`, and SHA256SUMS for `sha256sum --check`.
@@ -44,8 +53,8 @@ def mirror(lock: Lock, store: Store, target: Path, *, progress: bool = True) -> 
     """
     if lock.base:
         raise KitError(
-            f"{lock.name} builds on an image, and this version does not mirror images",
-            f"keep {lock.base['repo']}@{lock.base['digest']} in a registry of your own",
+            f"{lock.name} builds on an image, which a folder of files cannot hold",
+            "./kit mirror oci://HOST/REPOSITORY puts files and image into a registry of your own",
         )
     items = list({item.path: item for item in inputs(lock)}.values())
     try:

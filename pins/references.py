@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from schema.errors import KitError
 
 HUB = "docker.io"
+OCI = "oci://"  # before a repository, where a folder or web address could stand
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 REGISTRY = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\])(?::[0-9]{1,5})?")
@@ -69,6 +70,14 @@ def parse(text: str) -> Reference:
     if colon and not TAG.fullmatch(tag):
         raise KitError(f"{text[:300]} has no tag behind its colon: at most 128 letters, digits and ._-", FORM)
     return Reference(registry, repository, tag, digest)
+
+
+def repository(address: str) -> Reference:
+    """Return the repository in an address `oci://HOST/REPOSITORY`; KitError for anything else."""
+    found = parse(address.removeprefix(OCI))
+    if found.wanted or not address.startswith(OCI):
+        raise KitError(f"{address[:300]} is not the address of a repository", f"write {OCI}HOST/REPOSITORY")
+    return found
 
 
 def _check(text: str, registry: str, repository: str) -> None:

@@ -6,7 +6,7 @@ found again without a network. Nothing of an image's layers is read here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pins.file_lock import alone
@@ -31,6 +31,7 @@ from pins.registry_documents import (
     parsed,
 )
 from pins.registry_errors import RegistryError
+from pins.registry_places import mirrored
 from pins.store import Store
 from schema.errors import KitError
 
@@ -67,11 +68,26 @@ def image(reference: Reference | str, *, store: Store | None = None, client: Cli
     name = parse(reference) if isinstance(reference, str) else reference
     if not name.wanted:
         raise KitError(f"{name} names neither a tag nor a digest", f"name one: {name}:TAG or {name}@sha256:...")
-    reader = _Reader(name, store or Store(), client)
+    mirror, kept = mirrored(name), store or Store()
+    if mirror is None:
+        return _read(_Reader(name, kept, client), name)
     try:
-        return reader.image()
+        return _read(_Reader(mirror, kept, None, mirror=True), name)
+    except KitError as first:  # what it does not have, or cannot give, the image's own registry may
+        try:
+            return _read(_Reader(name, kept, client), name)
+        except KitError as error:
+            error.message += f"; nor, with KIT_SOURCE: {first.message}"
+            raise
+
+
+def _read(reader: _Reader, name: Reference) -> RemoteImage:
+    """Return the image under the name that it was asked for by, wherever it was found."""
+    held = reader.held
+    try:
+        return replace(reader.image(), reference=name)
     finally:
-        if client is None:
+        if held is None:
             reader.close()
 
 
@@ -84,8 +100,9 @@ def present(reference: Reference, client: Client) -> Descriptor:
 class _Reader:
     """Look one reference up, in the store where it can be, else in its registry."""
 
-    def __init__(self, name: Reference, store: Store, client: Client | None) -> None:
-        self.name, self.store, self.held = name, store, client
+    def __init__(self, name: Reference, store: Store, client: Client | None, *, mirror: bool = False) -> None:
+        """A `mirror` has an index as a blob: it does not have all the images that are in it."""
+        self.name, self.store, self.held, self.mirror = name, store, client, mirror
 
     @property
     def client(self) -> Client:
@@ -138,6 +155,8 @@ class _Reader:
         except RegistryError as error:
             if error.status != 404:
                 raise
+            if self.mirror:
+                return self._blob(wanted, MAX_MANIFEST_BYTES), ""
             raise self._missing(error, wanted) from error
         said, kind = response.headers.get("Docker-Content-Digest", ""), response.headers.get("Content-Type", "")
         data = self.client.document(response, MAX_MANIFEST_BYTES, what)
@@ -168,15 +187,20 @@ class _Reader:
         """Return the configuration of an image of our platform."""
         data = self._kept(config.digest)
         if data is None:
-            what = f"read the configuration of {self.name}"
-            answer = self.client.ask("GET", f"{self.name.repository}/blobs/{config.digest}", what=what)
-            data = self.client.document(answer, MAX_CONFIG_BYTES, what)
-            if digest(data) != config.digest:
-                raise KitError(f"{self.name}: the registry calls {config.digest} what is {digest(data)}", SPOILT)
+            data = self._blob(config.digest, MAX_CONFIG_BYTES)
             self._keep(config.digest, data)
         document = parsed(data, f"the configuration of {self.name}")
         check_config(document, layers, self.name)
         return document
+
+    def _blob(self, wanted: str, limit: int) -> bytes:
+        """Return a small blob, which is what its digest says."""
+        what = f"read {wanted} of {self.name.name}"
+        answer = self.client.ask("GET", f"{self.name.repository}/blobs/{wanted}", what=what)
+        data = self.client.document(answer, limit, what)
+        if digest(data) != wanted:
+            raise KitError(f"{self.name}: the registry calls {wanted} what is {digest(data)}", SPOILT)
+        return data
 
     def _kept(self, wanted: str) -> bytes | None:
         """Return a document from the store, None where it has none."""

@@ -105,15 +105,24 @@ class Client:
                     raise RegistryError(f"cannot {what}: {self.registry} is too slow", HINT_REACH)
         return bytes(found)
 
-    def blob(self, repository: str, digest: str, start: int = 0) -> Iterator[bytes]:
+    def blob(self, repository: str, digest: str, start: int = 0, *, tries: int = TRIES) -> Iterator[bytes]:
         """Yield a blob's bytes from `start` on; they are not verified. RegistryError when it is gone or ends early."""
         what = f"read {digest} of {self.registry}/{repository}"
         headers = {"Range": f"bytes={start}-"} if start else {}
-        with self.ask("GET", f"{repository}/blobs/{digest}", what=what, headers=headers, good=PARTS) as response:
+        with self.ask(
+            "GET", f"{repository}/blobs/{digest}", what=what, headers=headers, good=PARTS, tries=tries
+        ) as response:
             skipped = 0 if response.status_code == 206 else start  # who knows no ranges begins at the beginning
             for piece in self.pieces(response, what):
                 yield piece[skipped:]
                 skipped = max(0, skipped - len(piece))
+
+    def size(self, repository: str, digest: str) -> int | None:
+        """Return the size in bytes of a blob, None when it is not there."""
+        what, path = f"look for {digest} in {self.registry}/{repository}", f"{repository}/blobs/{digest}"
+        with self.ask("HEAD", path, what=what, good=frozenset({200, 404})) as answer:
+            length = answer.headers.get("Content-Length", "")
+            return int(length) if answer.status_code == 200 and length.isdecimal() else None
 
     def pieces(self, response: Response, what: str) -> Iterator[bytes]:
         """Yield the body of an answer; RegistryError when it ends early."""

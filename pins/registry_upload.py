@@ -47,11 +47,7 @@ class Repository:
 
     def size(self, wanted: str) -> int | None:
         """Return the size in bytes of a blob, None when it is not there."""
-        what = f"look for {wanted} in {self.reference.name}"
-        path = f"{self.name}/blobs/{wanted}"
-        with self.client.ask("HEAD", path, what=what, good=frozenset({200, 404})) as answer:
-            length = answer.headers.get("Content-Length", "")
-            return int(length) if answer.status_code == 200 and length.isdecimal() else None
+        return self.client.size(self.name, wanted)
 
     def put(self, blob: Descriptor, source: Source, *, mount: str = "") -> str:
         """Have a blob in the repository; return how: "there", "mounted" (from `mount`, a repository beside), "sent".

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from pins import archives
 from pins.paths import is_folder
+from pins.references import OCI, repository
 from pins.web import without_login
 from schema.errors import KitError
 
@@ -65,16 +66,21 @@ class Sources:
         self.given = os.environ.get("KIT_SOURCE", "").strip()
         self.snapshot = os.environ.get("KIT_SNAPSHOT", SNAPSHOT).rstrip("/")
         self.archives = archives.find(root)
-        if self.given.startswith("oci://"):
-            raise KitError("KIT_SOURCE=oci://... cannot be read yet", "set KIT_SOURCE to a folder or a web address")
-        if self.given and not _is_web(self.given) and not is_folder(Path(self.given)):
+        if self.given.startswith(OCI):
+            repository(self.given)
+        elif self.given and not _is_web(self.given) and not is_folder(Path(self.given)):
             raise KitError(
-                f"KIT_SOURCE={without_login(self.given)} is neither a folder nor a web address", "correct or unset it"
+                f"KIT_SOURCE={without_login(self.given)} is neither a folder nor a web address nor {OCI}...",
+                "correct or unset it",
             )
 
     def places(self, item: Input) -> list[Place]:
         """Return where to ask for one file, best first. A wheel's indexes are pip's business: see `pins.wheels`."""
-        found = [Place("KIT_SOURCE", _join(self.given, item.path))] if self.given else []
+        found = []
+        if self.given.startswith(OCI):
+            found = [Place("KIT_SOURCE", f"{OCI}{repository(self.given).at(f'sha256:{item.sha256}')}")]
+        elif self.given:
+            found = [Place("KIT_SOURCE", _join(self.given, item.path))]
         if item.kind == "deb":
             archive = item.entry["archive"]
             found += [Place(without_login(uri), _join(uri, item.path)) for uri in self.archives[archive]]

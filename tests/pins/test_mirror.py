@@ -7,7 +7,8 @@ import pytest
 
 from pins import lock as locks
 from pins.fetch import fetch
-from pins.mirror import Mirrored, mirror
+from pins.mirror import Mirrored
+from pins.mirror import into_folder as mirror
 from pins.sources import Sources
 from pins.store import Store
 from schema.errors import KitError
@@ -77,10 +78,10 @@ def test_it_needs_what_the_store_lacks(tmp_path):
 
 @pytest.mark.parametrize("contents", [{}, CONTENTS], ids=["an image alone", "packages on an image"])
 def test_an_image_is_not_mirrored_and_this_is_said(store, tmp_path, contents):
-    with pytest.raises(KitError, match="small builds on an image, and this version does not mirror images") as caught:
+    with pytest.raises(KitError, match="small builds on an image, which a folder of files cannot hold") as caught:
         mirror(lock_of(contents, channel="amd", base=BASE), store, tmp_path / "mirror", progress=False)
 
-    assert f"rocm/pytorch@{BASE['digest']}" in caught.value.hint
+    assert "oci://HOST/REPOSITORY" in caught.value.hint
     assert not (tmp_path / "mirror").exists()
 
 
@@ -88,7 +89,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from pins.lock import load
-from pins.mirror import mirror
+from pins.mirror import into_folder as mirror
 from pins.store import Store
 os.fsync = lambda _file: os.kill(os.getpid(), 9)  # a file is written and has not its name yet
 mirror(load(sys.argv[1]), Store(Path(sys.argv[2])), Path(sys.argv[3]), progress=False)

@@ -92,6 +92,15 @@ def test_a_wheel_is_asked_of_the_mirror_alone_before_pip(tmp_path, monkeypatch):
     assert [place.address for place in Sources(root).places(item)] == [address]
 
 
+def test_a_registry_has_files_by_their_digest(tmp_path, monkeypatch):
+    monkeypatch.setenv("KIT_SOURCE", "oci://localhost:5000/mirror")
+    lock = from_document(document([deb("aa", b"x")], wheels=[WHEEL]))
+
+    assert [Sources(tmp_path).places(item) for item in inputs(lock)] == [
+        [Place("KIT_SOURCE", f"oci://localhost:5000/mirror@sha256:{item.sha256}")] for item in inputs(lock)
+    ]
+
+
 def test_a_day_that_never_was_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("KIT_SNAPSHOT", "https://snap.example/archive")
     item = first(from_document(document([deb("aa", b"x", snapshot="20260231T000000Z")])))
@@ -103,7 +112,8 @@ def test_a_day_that_never_was_is_refused(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        pytest.param("oci://registry/x", "cannot be read yet", id="registries come later"),
+        pytest.param("oci://registry.example/x:1", "is not the address of a repository", id="a tag"),
+        pytest.param("oci://", "names no repository", id="no registry"),
         pytest.param("/no/such/folder", "neither a folder nor a web address", id="a missing folder"),
         pytest.param("ftp://x", "neither a folder nor a web address", id="another protocol"),
     ],
