@@ -128,16 +128,16 @@ def fetch(which: Which, json: bool = False) -> None:
 
 @command
 def mirror(folder: str, which: Which) -> None:
-    """Copy every input of a lock into a folder, from which `KIT_SOURCE=FOLDER` builds when the archives have moved on.
+    """Copy every input of a lock, from which `KIT_SOURCE=FOLDER` builds when the archives have moved on.
 
     Options:
-        folder: where to
+        folder: where to: a folder, or oci://HOST/REPOSITORY of a registry, which takes a base image, too
     """
     from pins.mirror import mirror as copy
     from pins.progress import amount
 
     chosen = choose(which)
-    done = copy(chosen.lock, fetched(chosen.lock), Path(folder))
+    done = copy(chosen.lock, fetched(chosen.lock), folder)
     size, copied = amount(done.bytes, "B"), amount(done.copied_bytes, "B")
     say(f"{done.files} files, {size}, {copied} of them copied; where they are needed: KIT_SOURCE={folder} ./kit build")
     print(folder)
