@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from images.inspect import Looked
 
 COMMENT = "Made from {ref} by `./kit lock --from-image`. Review it like code."
-UNPACKED = 3  # times the packed layers: those themselves, and what is unpacked from them
 REPO = re.compile(r"[a-z0-9][a-z0-9._:/-]*")
 MAX_EPOCH = 4102444800  # schema shared-1: epoch
 GFX, VERSION = re.compile(r"gfx[0-9a-f]+"), re.compile(r"[A-Za-z0-9][A-Za-z0-9.+!~_:-]{0,99}")
@@ -207,7 +206,7 @@ def _repo(name: Reference) -> str:
 def _pulled(engine: Engine, reference: str, bytes_packed: int) -> Looked:
     """Pull by digest, and return the image; KitError before that where its layers would not find room."""
     place = room.engine_place(engine.about()).get("engine")
-    needed = bytes_packed * UNPACKED
+    needed = room.pulled_bytes(bytes_packed)
     if place and there(place) and (free := free_bytes(place)) < needed:
         said = f"{reference} needs about {amount(needed, 'B')} while it is pulled, and {amount(free, 'B')} are free"
         raise KitError(said, room.REMEDIES["engine"].format(client=engine.about()["name"]))

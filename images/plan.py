@@ -60,7 +60,8 @@ def steps(lock: Lock) -> list[str]:
         added.append(f"in a container, with the network off: pip installs {len(lock.wheels)} wheels beside its Python")
     end = ["load, check the engine's id, write the record"]
     if lock.base:
-        pull = f"pull {lock.base['repo']}@{lock.base['digest']}"
+        had = "find in the engine" if lock.base["digest_kind"] == "config" else "pull"
+        pull = f"{had} {lock.base['repo']}@{lock.base['digest']}"
         if not (inputs or lock.document["environment"]):
             return [pull, "record its identity; nothing is added to it"]
         look = "look into it: its Python, PyTorch and ROCm must be the lock's"
@@ -94,7 +95,7 @@ def describe(document: dict[str, Any]) -> str:
 def sizes(document: dict[str, Any]) -> str:
     """Return in one line what a plan fetches, and what room it takes while it builds."""
     inputs, disk = document["inputs"], document["disk"]
-    pull = ", most of it while the base is pulled" if document["base"] else ""
+    pull = ", most of it while the base is pulled" if document["base"] and disk["engine_bytes"] else ""
     engine = f"{amount(disk['engine_bytes'], 'B')} in the engine{pull}"
     if not inputs["files"]:
         return f"about {engine}"

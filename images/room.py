@@ -54,11 +54,11 @@ def needs(lock: Lock, base_bytes: int | None = None) -> dict[str, int]:
     At once: the engine's build (packages and tree), its saved archive, ours, and the loaded image.
     """
     total = sum(item["size"] or 0 for item in (*lock.debs, *lock.wheels))
+    pulled = lock.base is not None and lock.base["digest_kind"] != "config"  # which no registry has: it is there or not
     return {
         "cache": total,
         "outputs": total * (UNPACKED + 1) * 2,
-        "engine": total * (UNPACKED * 2 + 1)
-        + (pulled_bytes(None) if base_bytes is None else base_bytes) * bool(lock.base),
+        "engine": total * (UNPACKED * 2 + 1) + (pulled_bytes(None) if base_bytes is None else base_bytes) * pulled,
     }
 
 

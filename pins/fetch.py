@@ -71,7 +71,14 @@ def fetch(
 
 def _note(lock: Lock) -> str:
     base = lock.base
-    return f"the base image {base['repo']}@{base['digest']} is not fetched here: `./kit build` pulls it" if base else ""
+    if base is None:
+        return ""
+    had = (
+        "no registry is known to have it, `docker load` brings it"
+        if base["digest_kind"] == "config"
+        else ("`./kit build` pulls it")
+    )
+    return f"the base image {base['repo']}@{base['digest']} is not fetched here: {had}"
 
 
 def _missing(items: list[Input], store: Store, total: float, *, shown: bool) -> list[Input]:

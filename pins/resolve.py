@@ -57,6 +57,11 @@ def resolve(pin_path: Path, out_dir: Path, *, root: Path = Path("/"), progress: 
         raise KitError(f"there is no folder {out_dir}", f"mkdir -p {shlex.quote(str(out_dir))}, then run it again")
     if pin_path.name != pin["name"] + lock.PIN_SUFFIX:
         raise KitError(f"{pin_path.name} calls itself {pin['name']}", f"rename it to {pin['name']}{lock.PIN_SUFFIX}")
+    if pin["channel"] == "adopted":
+        raise KitError(
+            f"{pin_path.name} was made together with its lock from an image that existed",
+            "./kit lock --from-image IMAGE makes both",
+        )
     if pin["channel"] not in BUILDS:
         raise KitError(
             f"{pin_path.name}: pins of channel {pin['channel']} are not resolved by this version",

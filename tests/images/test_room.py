@@ -53,6 +53,14 @@ def test_what_lacks_is_never_said_with_two_equal_figures(needed, free, lack):
     assert room.Room(Path("/a"), needed, free, "").lack == lack
 
 
+def test_an_image_that_no_registry_has_is_not_pulled_and_takes_no_room():
+    lock = on_base(debs=[])
+    found = replace(lock, document=lock.document | {"base": lock.base | {"digest_kind": "config"}})
+
+    assert (room.needs(lock)["engine"], room.needs(found)["engine"]) == (room.BASE_BYTES, 0)
+    assert builder.describe(builder.plan(found)).count("pull") == 0
+
+
 @pytest.mark.parametrize("make", [builder.build, builder.check])
 @pytest.mark.parametrize("lock", [LOCK, on_base()], ids=["packages", "a base"])
 def test_nothing_is_pulled_or_built_where_there_is_no_room(store, out, tmp_path, monkeypatch, make, lock):

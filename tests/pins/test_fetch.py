@@ -59,6 +59,15 @@ def test_an_image_that_is_not_fetched_is_said(archive, store, here, contents):
     assert [run(lock, store, here).note for _ in range(2)] == [note, note]
 
 
+def test_an_image_that_no_registry_has_is_not_said_to_be_pulled(archive, store, here):
+    lock = archive.add(lock_of({}, channel="adopted", base=BASE | {"digest_kind": "config"}), {})
+
+    note = run(lock, store, here).note
+
+    assert "docker load" in note
+    assert "pulls" not in note
+
+
 def test_connections_are_kept(archive, store, here):
     contents = {f"p{number:02}": bytes([number]) for number in range(40)}
     lock = archive.add(lock_of(contents), contents)

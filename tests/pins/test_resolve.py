@@ -76,10 +76,10 @@ def test_a_lock_is_written_the_same_each_time(tmp_path):
 
 
 def test_an_image_that_is_there_already_is_adopted_and_not_resolved(tmp_path):
-    with pytest.raises(KitError, match="pins of channel adopted are not resolved by this version") as caught:
+    with pytest.raises(KitError, match="from an image that existed") as caught:
         resolve(pin(tmp_path, AMD | {"channel": "adopted"}), tmp_path)
 
-    assert caught.value.hint == "use one of: amd, cuda, debian, wheel"
+    assert caught.value.hint == "./kit lock --from-image IMAGE makes both"
     assert list(tmp_path.glob("*.lock.yaml")) == []
 
 
