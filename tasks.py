@@ -18,6 +18,7 @@ from commands.chosen import HOST, OUT, ROOT, Which, choose, or_error
 from commands.files import alone_in, write
 from commands.image import engine_door, fetched, image_kept, rebuilt, shipped
 from commands.options import command
+from commands.pins import Asked  # noqa: TC001 -- its fields become options when the command is made
 from commands.program import leave, main, say, show
 from commands.runs import RECORDS, Where, checked, command_line, run_anywhere, statuses, summarized
 from schema.errors import KitError
@@ -52,6 +53,21 @@ def demo() -> None:
     shown = run()
     print(demo_lines(shown))
     leave(0 if (shown["verdict"]["verdict"], shown["caught"]["verdict"]) == ("CONFIRMED", "CONTRADICTED") else 1)
+
+
+@command
+def pins(asked: Asked, json: bool = False) -> None:
+    """Show the locks that there are and the one used here; or, of versions that are named, whether they go together."""
+    from commands import pins as shown
+    from pins import compat, table
+
+    if not any(asked):
+        found = shown.rows()
+        show(found) if json else print(table.text(found))
+        return
+    verdict = compat.judge(**asked._asdict())
+    show(verdict.document()) if json else print(shown.verdict_lines(verdict))
+    leave(1 if verdict.verdict == "refused" else 0)
 
 
 @command

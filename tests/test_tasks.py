@@ -36,6 +36,7 @@ COMMANDS = [
     "inspect",
     "lock",
     "mirror",
+    "pins",
     "push",
     "reproduce",
     "test",
