@@ -111,14 +111,13 @@ def _members(layers, config, form):
     return members
 
 
-def deb(items, compression="xz", data=None):
+def deb(items, compression="xz", data=None, control=None):
     """Return a .deb whose data.tar holds these items (or is `data`)."""
     plain = tar(items, tarfile.GNU_FORMAT) if data is None else data
     packed = {"xz": lzma.compress, "gz": gzip.compress}.get(compression, bytes)(plain)
-    control = lzma.compress(tar([Item("./control", b"Package: x\n")]))
     members = [
         ("debian-binary", b"2.0\n"),
-        ("control.tar.xz", control),
+        ("control.tar.xz", lzma.compress(tar(control or [Item("./control", b"Package: x\n")]))),
         (f"data.tar{'.' if compression else ''}{compression}", packed),
     ]
     return b"!<arch>\n" + b"".join(
