@@ -11,6 +11,8 @@ from images import hostgpu
 from images.endpoint import EngineError
 from images.hostgpu import finding
 from images.room import Room, engine_place, needs, rooms
+from pins.compat import MEANING, of_lock
+from pins.host import look as look_at_host
 from pins.paths import can_write, text_of, there
 from pins.store import Store
 from schema.errors import KitError
@@ -35,6 +37,8 @@ INSTALL = {
     "suse": "sudo zypper install -y docker && sudo systemctl enable --now docker",
     "arch": "sudo pacman -S docker && sudo systemctl enable --now docker",
 }
+#: A verdict of the tables of compatibility as the status of a finding: what no list has is not judged.
+SUPPORT = {"amd_supported": "pass", "upstream_wheel": "pass", "unverified": "skip", "refused": "warn"}
 FAMILIES = {
     "debian": {"debian", "ubuntu"},
     "rhel": {"rhel", "centos", "rocky", "almalinux", "ol"},
@@ -67,7 +71,7 @@ def look(
     places = engine_place(about) | {"cache": cache or Store().root, "outputs": outputs}
     needed = dict.fromkeys(places, 0) if isinstance(choice, KitError) else needs(choice.lock)
     found += [_disk(place, room, choice) for place, room in rooms(needed, places, about).items()]
-    found += [_memory(root), _cpus(), _python(), _lock(choice)]
+    found += [_memory(root), _cpus(), _python(), _lock(choice), *_support(choice, root)]
     if not any(item["status"] == "fail" for item in found):
         found.append(finding("next", "pass", "./kit reproduce (with the options that doctor had)"))
     return found
@@ -95,12 +99,13 @@ def explain_backend(host: Host, lock: Lock) -> tuple[str, str]:
 
 
 def gather_system(root: Path) -> dict[str, Any]:
-    """Return the family of the distribution, and whether systemd runs."""
+    """Return name and version of the system, the family of the distribution, and whether systemd runs."""
     lines = text_of(root / "etc/os-release").splitlines()
-    rows = dict(line.split("=", 1) for line in lines if "=" in line)
-    names = [rows.get("ID", "").strip('"'), *rows.get("ID_LIKE", "").strip('"').split()]
+    rows = {name: text.strip("'\"") for name, _, text in (line.partition("=") for line in lines)}
+    names = [rows.get("ID", ""), *rows.get("ID_LIKE", "").split()]
     family = next((family for name in names for family, members in FAMILIES.items() if name in members), None)
-    return {"family": family, "systemd": there(root / "run/systemd/system")}
+    system = " ".join(filter(None, (rows.get("ID"), rows.get("VERSION_ID"))))
+    return {"system": system, "family": family, "systemd": there(root / "run/systemd/system")}
 
 
 def _engine(engine: Engine | KitError, system: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,3 +182,18 @@ def _lock(choice: Choice | KitError) -> dict[str, Any]:
     if isinstance(choice, KitError):
         return finding("lock.choice", "fail", None, choice.message, choice.hint)
     return finding("lock.choice", "pass", choice.lock.name, choice.reason)
+
+
+def _support(choice: Choice | KitError, root: Path) -> list[dict[str, Any]]:
+    """Say whether AMD or PyTorch vouch for a lock of ROCm on this host; nobody is asked about the CPU."""
+    if isinstance(choice, KitError) or choice.lock.torch_build != "rocm":
+        return []
+    lock, gfx = choice.lock, look_at_host(root).gfx
+    served = [target for target in gfx if target in lock.gfx] or gfx
+    driver = text_of(root / "sys/module/amdgpu/version").strip()
+    system = gather_system(root)["system"]
+    verdict = of_lock(lock.document, os=system, gfx="".join(served[:1]), driver=driver)
+    held_up = [f"{item.aspect} {item.asked}: {item.reason}" for item in verdict.aspects if item.holds != "yes"]
+    reason = "; ".join(held_up) or MEANING[verdict.verdict]
+    remedy = f"./kit pins --gfx {served[0]} names the releases that have it" if verdict.verdict == "refused" else ""
+    return [finding("lock.support", SUPPORT[verdict.verdict], verdict.verdict, reason, remedy)]

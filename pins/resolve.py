@@ -62,11 +62,6 @@ def resolve(pin_path: Path, out_dir: Path, *, root: Path = Path("/"), progress: 
             f"{pin_path.name} was made together with its lock from an image that existed",
             "./kit lock --from-image IMAGE makes both",
         )
-    if pin["channel"] not in BUILDS:
-        raise KitError(
-            f"{pin_path.name}: pins of channel {pin['channel']} are not resolved by this version",
-            f"use one of: {', '.join(sorted(BUILDS))}",
-        )
     debs, components = _from_debian(pin, root, shown=progress) if "suite" in pin else ([], {})
     document = _document(pin, pin_path.name, debs, components)
     if pin.get("wheels"):

@@ -6,8 +6,7 @@ import re
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
+from urllib.parse import unquote, urlsplit
 
 from pins import wheels
 from pins.channels import BUILDS
@@ -98,7 +97,7 @@ def _sized(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _size(client: Client, url: str) -> int | None:
     if url.startswith("file:"):
-        return Path(url2pathname(urlsplit(url).path)).stat().st_size
+        return Path(unquote(urlsplit(url).path)).stat().st_size
     try:
         return client.get(url).size
     except (LaterError, RefusedError) as error:

@@ -2,8 +2,9 @@
 
 import errno
 import json
+import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -449,7 +450,7 @@ def test_with_mapped_users_only_a_node_that_is_open_to_all_opens_inside(error, m
 def test_a_published_base_needs_more_room_than_packages(tmp_path, monkeypatch):
     monkeypatch.setattr(room, "free_bytes", lambda _path: 20 * 10**9)
     seen = []
-    for base in (None, {"repo": "rocm/pytorch"}):
+    for base in (None, {"repo": "rocm/pytorch", "digest_kind": "unknown"}):
         findings = everything(tree(tmp_path), FakeEngine(), Choice(Lock(base=base)))
         seen.append(next(item["status"] for item in findings if item["code"] == "disk.engine"))
 
@@ -517,3 +518,86 @@ def test_the_backend_is_what_host_and_lock_have_in_common(host, build, backend):
 
     assert doctor.choose_backend(host, lock) == chosen == backend
     assert ("not a GPU result" in reason) == (backend == "cpu")
+
+
+ROCM_LOCK = {
+    "rocm": "6.4.1",
+    "python": "3.12",
+    "torch": {"version": "2.6.0", "build": "rocm"},
+    "wheels": [],
+}
+
+
+@dataclass(frozen=True)
+class RocmLock(Lock):
+    name: str = "amd-rocm6.4.1-torch2.6"
+    torch_build: str = "rocm"
+    gfx: tuple = ("gfx942", "gfx1100")
+    document: dict = field(default_factory=lambda: dict(ROCM_LOCK))
+
+
+UBUNTU = {"etc/os-release": 'ID=ubuntu\nVERSION_ID="24.04"\n'}
+MODULE = {"sys/module/amdgpu/version": "6.12.12\n"}
+KFD = "sys/class/kfd/kfd/topology/nodes/1/properties"
+SUPPORTED = {  # sentence: (files of the host, what the lock has otherwise, status, verdict, reason, remedy)
+    "AMD lists all of it": (
+        UBUNTU | MODULE | {KFD: "gfx_target_version 90402\n"},
+        {},
+        "pass",
+        "amd_supported",
+        "AMD lists it",
+        None,
+    ),
+    "a host that tells nothing": ({"etc/os-release": ""}, {}, "pass", "amd_supported", "AMD lists it", None),
+    "PyTorch publishes wheels": (
+        UBUNTU,
+        {"torch": {"version": "2.8.0", "build": "rocm"}},
+        "pass",
+        "upstream_wheel",
+        "PyTorch",
+        None,
+    ),
+    "a system that AMD does not list": ({}, {}, "skip", "unverified", "os debian 13: ", None),
+    "a driver that AMD does not list": (
+        UBUNTU | {"sys/module/amdgpu/version": "6.19.14\n"},
+        {},
+        "skip",
+        "unverified",
+        "driver 6.19.14: .*31.40",
+        None,
+    ),
+    "a GPU for which this ROCm is too old": (
+        UBUNTU | {KFD: "gfx_target_version 90500\n"},
+        {},
+        "warn",
+        "refused",
+        "gfx gfx950: ",
+        "./kit pins --gfx gfx950 names the releases that have it",
+    ),
+    "a second GPU that is not served": (
+        UBUNTU | {KFD: "gfx_target_version 90500\n", KFD.replace("/1/", "/2/"): "gfx_target_version 110000\n"},
+        {},
+        "pass",
+        "amd_supported",
+        "AMD lists it",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "more", "status", "verdict", "reason", "remedy"), SUPPORTED.values(), ids=SUPPORTED)
+def test_who_vouches_for_the_lock_on_this_host(tmp_path, files, more, status, verdict, reason, remedy):
+    files = {"etc/os-release": 'ID=debian\nVERSION_ID="13"\n'} | files
+    choice = Choice(RocmLock(document=ROCM_LOCK | more))
+
+    found = doctor.look(FakeEngine(), choice, root=tree(tmp_path, files=files))
+
+    support = next(item for item in found if item["code"] == "lock.support")
+    assert (support["status"], support["seen"], support["remedy"]) == (status, verdict, remedy)
+    assert re.search(reason, support["reason"])
+
+
+def test_nobody_is_asked_to_vouch_for_a_cpu(tmp_path):
+    found = doctor.look(FakeEngine(), Choice(), root=tree(tmp_path))
+
+    assert "lock.support" not in {item["code"] for item in found}

@@ -25,7 +25,7 @@ def calls():
 @pytest.mark.parametrize(("command", "options"), [*calls()])
 def test_a_command_that_is_named_is_there_with_its_options(command, options):
     assert command in COMMANDS.task_names
-    known = {flag for argument in COMMANDS[command].get_arguments() for flag in argument.names}
+    known = {flag.replace("-", "_") for argument in COMMANDS[command].get_arguments() for flag in argument.names}
 
     assert {option.removeprefix("--").replace("-", "_") for option in options} <= known
 
