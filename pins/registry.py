@@ -97,6 +97,14 @@ def present(reference: Reference, client: Client) -> Descriptor:
     return described(data, str(reference), kind)[0]
 
 
+def leads_to(reference: Reference, client: Client) -> tuple[str, ...]:
+    """Return the digests to which a tag leads now: its own, and that of linux/amd64 where it is an index."""
+    reader = _Reader(reference, Store(), client)
+    data, kind = reader.from_registry(reference.wanted)
+    top, document = described(data, str(reference), kind)
+    return (top.digest, for_platform(document, reference).digest) if top.media_type in INDEXES else (top.digest,)
+
+
 class _Reader:
     """Look one reference up, in the store where it can be, else in its registry."""
 
