@@ -11,6 +11,15 @@ from schema.canon import digest
 from schema.errors import KitError
 from tests.pins.fakes_archive import BASE, PIN, deb, document, lock_of
 
+ONNX = {
+    "name": "onnx",
+    "version": "1.0",
+    "file": "onnx-1.0-py3-none-any.whl",
+    "index": "pypi",
+    "sha256": "1" * 64,
+    "size": 1,
+}
+
 
 def written(folder, text, name="small.lock.yaml"):
     path = folder / name
@@ -274,6 +283,13 @@ PINS = {
     "a package with a version": ({"packages": ["a=1"]}, "does not match"),
     "a package that is an option": ({"packages": ["-o"]}, "does not match"),
     "a suite that is a path": ({"suite": "../trixie"}, "does not match"),
+    "another architecture": ({"platform": "linux/arm64"}, "'linux/amd64' was expected"),
+    "a wheel with a condition": ({"wheels": ["onnx>=1"]}, "wheels"),
+    "a wheel from an address": ({"wheels": ["onnx @ http://a.example/x.whl"]}, "wheels"),
+    "a wheel that is an option": ({"wheels": ["--pre"]}, "wheels"),
+    "a wheel with a second line": ({"wheels": ["onnx\n--pre"]}, "wheels"),
+    "a recorded wheel that names a host": ({"wheels": [ONNX | {"index": "https://a.example"}]}, "wheels"),
+    "CUDA without wheels or an image": ({"channel": "cuda"}, "needs `wheels` and .*, or `base`"),
 }
 
 
@@ -283,6 +299,27 @@ def test_a_pin_that_cannot_be_resolved_is_refused(tmp_path, change, words):
 
     with pytest.raises(KitError, match=words):
         lock.load_pin(tmp_path / "small.pin.yaml")
+
+
+@pytest.mark.parametrize("field", ["version: 2.10", "version: 2"])
+def test_an_unquoted_version_of_a_wheel_is_refused(tmp_path, field):
+    path = written(tmp_path, f"wheels:\n  - name: torch\n    {field}\n", "small.pin.yaml")
+
+    with pytest.raises(KitError, match=r"version is the number 2.*, and a version is text"):
+        lock.load_pin(path)
+
+
+CONTRADICTIONS = {
+    "another architecture": ({"platform": "linux/arm64"}, "'linux/amd64' was expected"),
+    "a wheel twice": ({"wheels": [ONNX, ONNX]}, "lists a package twice: onnx"),
+    "a package twice": ({"debs": [deb("aa", b"x"), deb("aa", b"x")]}, "lists a package twice: aa"),
+}
+
+
+@pytest.mark.parametrize(("change", "words"), CONTRADICTIONS.values(), ids=CONTRADICTIONS)
+def test_a_lock_that_is_not_for_this_kit_or_contradicts_itself_is_refused(change, words):
+    with pytest.raises(KitError, match=words):
+        lock.from_document(good() | change)
 
 
 def test_a_base_is_named_by_digest_only(tmp_path):
