@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from images.endpoint import EngineError
@@ -18,6 +19,7 @@ def describe(version: dict[str, Any], info: dict[str, Any], where: Endpoint) -> 
     """Return {name, version, storage} as image records have it, and what access and doctor need to know besides."""
     security = [str(item) for item in info.get("SecurityOptions") or []]
     parts = [str(part.get("Name", "")) for part in version.get("Components") or []]
+    kernel = os.uname().release  # a socket may be forwarded, or lead into a virtual machine
     driver_status = dict(pair[:2] for pair in info.get("DriverStatus") or [] if len(pair) >= 2)
     return {
         "name": "podman" if any("podman" in part.lower() for part in parts) else "docker",
@@ -28,7 +30,7 @@ def describe(version: dict[str, Any], info: dict[str, Any], where: Endpoint) -> 
         "api": str(version.get("ApiVersion", "0")),
         "address": where.url,
         "source": where.source,
-        "remote": where.remote,
+        "remote": where.remote or str(info.get("KernelVersion") or kernel) != kernel,
         "rootless": any("name=rootless" in item for item in security),
         "userns_remap": any("name=userns" in item for item in security),
         "desktop": "docker desktop" in str(info.get("OperatingSystem")).lower(),
@@ -39,6 +41,15 @@ def describe(version: dict[str, Any], info: dict[str, Any], where: Endpoint) -> 
         "runtimes": sorted(info.get("Runtimes") or {}),
         "cdi": sorted(str(device.get("ID")) for device in info.get("DiscoveredDevices") or []),
     }
+
+
+def require_asked(description: dict[str, Any], where: Endpoint, engine: str) -> None:
+    """Raise EngineError unless the engine that answered is the one that was asked for; empty asks for any."""
+    name = description["name"]
+    if engine in {"", name}:
+        return
+    message = f"{where.url} ({where.source}) is {name.capitalize()}, and {engine.capitalize()} was asked for"
+    raise EngineError(message, f"--runtime {name}" + (f", or `{where.undo}`" if where.undo else ""), code="chosen")
 
 
 def require_new(description: dict[str, Any]) -> None:

@@ -117,7 +117,7 @@ def _engine(engine: Engine | KitError, system: Mapping[str, Any]) -> dict[str, A
     remedy = engine.hint
     if code == "absent":
         remedy = INSTALL.get(system["family"] or "", remedy)
-    elif code == "silent" and "not running" in engine.message:
+    elif code == "silent" and "not running" in engine.message and "podman" not in engine.hint:
         remedy = "sudo systemctl start docker" if system["systemd"] else "sudo dockerd > /tmp/dockerd.log 2>&1 &"
     return finding("engine.reachable", "fail", None, engine.message, remedy)
 

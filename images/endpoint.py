@@ -1,7 +1,8 @@
 """Find the container engine's address: DOCKER_HOST, a docker context, or a socket that is there; say why it is no use.
 
 The order is the docker client's own; after it come the sockets of rootless Docker, Docker Desktop and Podman, so that
-a machine with only one of them needs no setting.
+a machine with only one of them needs no setting. Who asks for Podman gets what its own client takes, CONTAINER_HOST or
+its socket; DOCKER_HOST and contexts are Docker's settings.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from images import sockets
 from pins.paths import there
 from schema.errors import KitError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-DEFAULT_SOCKET = Path("/var/run/docker.sock")
 INSTALL = "install and start one, e.g. `./kit --setup doctor` as root on Debian or Ubuntu"
 
 
@@ -48,7 +49,8 @@ class EngineError(KitError):
 class Endpoint:
     """An engine's address, where we learnt it, and a context's TLS files (`ca`, `cert`, `key`) where it has some.
 
-    `undo` is what frees a person from the setting that chose it; empty where none did.
+    `undo` is what frees a person from the setting that chose it; empty where none did. `engine` is which one listens
+    there by custom (see `sockets`), or was asked for; empty where either may be meant.
     """
 
     url: str
@@ -56,6 +58,7 @@ class Endpoint:
     undo: str = ""
     tls: Mapping[str, str] | None = None
     verify: bool = True
+    engine: str = ""
 
     @property
     def socket(self) -> Path | None:
@@ -68,36 +71,30 @@ class Endpoint:
         return self.socket is None
 
 
-def find(environ: Mapping[str, str], root: Path = Path("/")) -> Endpoint:
-    """Return the address to use; KitError for a context that is named but not defined. `root` is for tests."""
+def find(environ: Mapping[str, str], root: Path = Path("/"), engine: str = "") -> Endpoint:
+    """Return the address to use, of `engine` where one is asked for. `root` is for tests.
+
+    KitError for a context that is named but not defined.
+    """
+    if engine == "podman":
+        if environ.get("CONTAINER_HOST"):
+            url, undo = _with_scheme(environ["CONTAINER_HOST"]), "unset CONTAINER_HOST"
+            return Endpoint(url, "CONTAINER_HOST", undo, engine=engine)
+        return _default(environ, root, engine)
     if environ.get("DOCKER_HOST"):
-        return Endpoint(_with_scheme(environ["DOCKER_HOST"]), "DOCKER_HOST", "unset DOCKER_HOST")
+        return Endpoint(_with_scheme(environ["DOCKER_HOST"]), "DOCKER_HOST", "unset DOCKER_HOST", engine=engine)
     folder = Path(environ.get("DOCKER_CONFIG") or Path(environ.get("HOME") or "/") / ".docker")
     if environ.get("DOCKER_CONTEXT", "default") not in {"", "default"}:
         return _from_context(environ["DOCKER_CONTEXT"], folder, "unset DOCKER_CONTEXT")
     context = not environ.get("DOCKER_CONTEXT") and _read(folder / "config.json").get("currentContext")
     if context and context != "default":
         return _from_context(str(context), folder, "docker context use default")
-    return _default(environ, root)
+    return _default(environ, root, engine)
 
 
-def _default(environ: Mapping[str, str], root: Path) -> Endpoint:
-    """Return the first socket that is there, of those at which engines listen unless told otherwise."""
-    home = Path(environ.get("HOME") or "/")
-    runtime = Path(environ.get("XDG_RUNTIME_DIR") or "/nonexistent")
-    known = (
-        (DEFAULT_SOCKET, "the default socket"),
-        (runtime / "docker.sock", "rootless Docker's socket"),
-        (home / ".docker/run/docker.sock", "Docker Desktop's socket"),
-        (home / ".docker/desktop/docker.sock", "Docker Desktop's socket"),
-        (runtime / "podman/podman.sock", "Podman's socket"),
-        (Path("/run/podman/podman.sock"), "Podman's socket"),
-    )
-    for path, source in known:
-        place = root / path.relative_to("/")
-        if there(place):
-            return Endpoint(f"unix://{place}", source)
-    return Endpoint(f"unix://{root / DEFAULT_SOCKET.relative_to('/')}", "the default socket")
+def _default(environ: Mapping[str, str], root: Path, engine: str) -> Endpoint:
+    found = sockets.first(environ, root, engine)
+    return Endpoint(f"unix://{found.path}", found.source, engine=found.engine)
 
 
 def reach(where: Endpoint, timeout_s: float = 5) -> None:
@@ -111,7 +108,7 @@ def reach(where: Endpoint, timeout_s: float = 5) -> None:
         try:
             probe.connect(str(path))
         except OSError as error:
-            raise _unreachable(path, where.source, error) from error
+            raise _unreachable(path, where, error) from error
 
 
 def advised(error: EngineError, where: Endpoint, environ: Mapping[str, str], root: Path = Path("/")) -> EngineError:
@@ -119,7 +116,7 @@ def advised(error: EngineError, where: Endpoint, environ: Mapping[str, str], roo
     if not where.undo or error.code not in {"absent", "silent"}:
         return error
     hint = f"point {where.source} at an engine that runs (unix:///PATH or tcp://HOST:PORT), or `{where.undo}`"
-    other = _default(environ, root)
+    other = _default(environ, root, where.engine)
     try:
         reach(other)
     except EngineError:
@@ -169,21 +166,26 @@ def _usable(where: Endpoint) -> None:
     if scheme != "ssh" or not host:
         message = f"{where.source} is no engine's address: {where.url[:200]!r}"
         raise EngineError(message, f"correct {where.source}", code="absent")
-    if not importlib.util.find_spec("paramiko"):
-        place = parts.netloc
-        hint = f"ssh -fNT -L /tmp/engine.sock:{DEFAULT_SOCKET} {place}, then DOCKER_HOST=unix:///tmp/engine.sock"
-        raise EngineError(f"ssh:// needs the Python package paramiko ({where.source})", hint, code="chosen")
+    podman = where.engine == "podman"
+    if podman or not importlib.util.find_spec("paramiko"):
+        far, name = (parts.path or sockets.PODMAN, "CONTAINER_HOST") if podman else (sockets.DOCKER, "DOCKER_HOST")
+        hint = f"ssh -fNT -L /tmp/engine.sock:{far} {parts.netloc}, then {name}=unix:///tmp/engine.sock"
+        why = "is Podman's own" if podman else "needs the Python package paramiko"
+        raise EngineError(f"ssh:// {why} ({where.source})", hint, code="chosen")
 
 
-def _unreachable(path: Path, source: str, error: OSError) -> EngineError:
+def _unreachable(path: Path, where: Endpoint, error: OSError) -> EngineError:
     """Say which of the ways of not reaching a socket this is."""
     if error.errno == errno.ENOENT:
-        return EngineError(f"no container engine: {path} ({source}) does not exist", INSTALL, code="absent")
+        absent = f"{path} ({where.source}) does not exist"
+        if where.engine == "podman":
+            return EngineError(f"Podman's service is not running: {absent}", sockets.start("podman"), code="silent")
+        return EngineError(f"no container engine: {absent}", INSTALL, code="absent")
     if error.errno in {errno.EACCES, errno.EPERM}:
         return EngineError(f"this user may not use the engine's socket {path}", _join_group(path), code="denied")
     if error.errno == errno.ECONNREFUSED:
-        hint = "start it: `sudo systemctl start docker` (without systemd: `sudo dockerd &`)"
-        return EngineError(f"nothing listens on {path} ({source}): the engine is not running", hint, code="silent")
+        message = f"nothing listens on {path} ({where.source}): the engine is not running"
+        return EngineError(message, sockets.start(where.engine), code="silent")
     return EngineError(f"cannot reach the engine at {path}: {error.strerror or error}", "./kit doctor", code="silent")
 
 

@@ -195,17 +195,20 @@ class Engine:
         )
 
 
-def connect(environ: Mapping[str, str] = os.environ, *, timeout_s: int = 10) -> Engine:
-    """Return the engine that this environment means; EngineError with one remedy when there is none to use."""
-    where = endpoint.find(environ)
+def connect(environ: Mapping[str, str] = os.environ, *, timeout_s: int = 10, engine: str = "") -> Engine:
+    """Return the engine that this environment means; EngineError with one remedy when there is none to use.
+
+    `engine`, docker or podman, is the one that was asked for; empty where any will do.
+    """
+    where = endpoint.find(environ, engine=engine)
     try:
         endpoint.reach(where)
-        return _opened(where, environ, timeout_s)
+        return _opened(where, environ, timeout_s, engine)
     except EngineError as error:
         raise endpoint.advised(error, where, environ) from error
 
 
-def _opened(where: Endpoint, environ: Mapping[str, str], timeout_s: int) -> Engine:
+def _opened(where: Endpoint, environ: Mapping[str, str], timeout_s: int, engine: str) -> Engine:
     try:
         import docker
         from docker.utils import kwargs_from_env
@@ -224,6 +227,7 @@ def _opened(where: Endpoint, environ: Mapping[str, str], timeout_s: int) -> Engi
             opened.append(docker.APIClient(version="auto", timeout=timeout_s, **settings))
             description = about.describe(opened[0].version(), opened[0].info(), where)
             about.require_new(description)
+            about.require_asked(description, where, engine)
             opened.append(docker.APIClient(version=opened[0].api_version, timeout=timeout_s, **settings))
     except BaseException:
         for api in opened:

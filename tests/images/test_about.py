@@ -1,5 +1,7 @@
 """What an engine's own words mean."""
 
+import os
+
 import pytest
 
 from images.about import describe
@@ -40,6 +42,12 @@ def test_the_fake_engine_describes_itself_with_the_same_keys():
         pytest.param({}, {"SecurityOptions": ["name=userns"]}, LOCAL, {"userns_remap": True}, id="mapped users"),
         pytest.param({}, {"OperatingSystem": "Docker Desktop"}, LOCAL, {"desktop": True}, id="Docker Desktop"),
         pytest.param({}, {}, Endpoint("ssh://a@b", "DOCKER_HOST"), {"remote": True}, id="remote"),
+        pytest.param(
+            {}, {"KernelVersion": os.uname().release}, LOCAL, {"remote": False}, id="a socket, and this kernel"
+        ),
+        pytest.param(
+            {}, {"KernelVersion": "6.6.0-linuxkit"}, LOCAL, {"remote": True}, id="a socket that is forwarded, or a VM's"
+        ),
         pytest.param({}, {"DiscoveredDevices": [{"ID": "amd.com/gpu=0"}]}, LOCAL, {"cdi": ["amd.com/gpu=0"]}, id="CDI"),
         pytest.param({}, {"MemTotal": 0}, LOCAL, {"memory_bytes": None}, id="unknown memory is no zero"),
     ],

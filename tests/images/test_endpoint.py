@@ -61,6 +61,74 @@ def test_without_a_setting_the_socket_that_is_there_is_used(environ, sockets, ur
     assert (found.url, found.source) == (f"unix://{tmp_path}{url}", source)
 
 
+BOTH = ["/var/run/docker.sock", "/run/podman/podman.sock"]
+
+
+@pytest.mark.parametrize(
+    ("engine", "environ", "there", "url", "source"),
+    [
+        pytest.param("podman", {}, BOTH, "/run/podman/podman.sock", "Podman's socket", id="Podman beside Docker"),
+        pytest.param("docker", {}, BOTH, "/var/run/docker.sock", "the default socket", id="Docker beside Podman"),
+        pytest.param("docker", {}, BOTH[1:], "/var/run/docker.sock", "the default socket", id="no Docker: not Podman"),
+        pytest.param(
+            "podman",
+            {"XDG_RUNTIME_DIR": "/run/user/1000"},
+            ["/run/user/1000/podman/podman.sock"],
+            "/run/user/1000/podman/podman.sock",
+            "Podman's socket",
+            id="rootless Podman",
+        ),
+    ],
+)
+def test_the_engine_that_is_asked_for_is_found_at_its_own_sockets(engine, environ, there, url, source, tmp_path):
+    for path in there:
+        place(tmp_path, path)
+
+    found = endpoint.find(environ, tmp_path, engine)
+
+    assert (found.url, found.source, found.engine) == (f"unix://{tmp_path}{url}", source, engine)
+
+
+def test_podman_goes_by_its_own_setting_and_not_by_docker_s(tmp_path):
+    define_context(tmp_path, "far", "ssh://a@b")
+    settings = {"DOCKER_HOST": "tcp://1.2.3.4:2376", "DOCKER_CONTEXT": "far", "DOCKER_CONFIG": str(tmp_path)}
+
+    assert endpoint.find(settings, tmp_path, "podman").source == "Podman's socket"
+    found = endpoint.find(settings | {"CONTAINER_HOST": "/a/podman.sock"}, tmp_path, "podman")
+    assert (found.url, found.source, found.undo) == ("unix:///a/podman.sock", "CONTAINER_HOST", "unset CONTAINER_HOST")
+
+
+@pytest.mark.parametrize("listening", [False, True], ids=["no socket", "a socket that nobody holds"])
+def test_podman_s_service_that_does_not_run_is_told_with_how_it_is_started(listening, tmp_path):
+    path = tmp_path / "run/podman/podman.sock"
+    path.parent.mkdir(parents=True)
+    if listening:
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(str(path))
+    with pytest.raises(EngineError, match="not running") as caught:
+        endpoint.reach(endpoint.find({"XDG_RUNTIME_DIR": str(tmp_path / "none")}, tmp_path, "podman"))
+
+    assert caught.value.code == "silent"
+    assert "podman system service" in caught.value.hint
+    assert "dockerd" not in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("url", "far"),
+    [
+        ("ssh://me@far:22/run/user/1000/podman/podman.sock", "/run/user/1000/podman/podman.sock"),
+        ("ssh://me@far", "/run/podman/podman.sock"),
+    ],
+    ids=["with its socket", "without"],
+)
+def test_podman_s_own_ssh_address_is_told_as_a_forwarded_socket(url, far):
+    with pytest.raises(EngineError) as caught:
+        endpoint.reach(endpoint.find({"CONTAINER_HOST": url}, engine="podman"))
+
+    assert f"-L /tmp/engine.sock:{far} me@far" in caught.value.hint
+    assert caught.value.hint.endswith("CONTAINER_HOST=unix:///tmp/engine.sock")
+
+
 def test_a_folder_of_another_user_holds_no_engine_of_ours(closed):
     environ = {"XDG_RUNTIME_DIR": str(closed), "HOME": str(closed)}
 
@@ -135,7 +203,7 @@ def test_a_socket_on_which_nobody_listens_is_told_apart(tmp_path):
 
 
 def denied(path):
-    return endpoint._unreachable(path, "the default socket", PermissionError(13, "Permission denied"))
+    return endpoint._unreachable(path, Endpoint(f"unix://{path}", "x"), PermissionError(13, "Permission denied"))
 
 
 def test_a_denied_socket_names_its_own_group_and_never_widens_its_mode(tmp_path):

@@ -81,7 +81,7 @@ def answering(tmp_path):
 @pytest.fixture
 def alone(tmp_path, monkeypatch):
     """A machine on which no engine listens at the usual place."""
-    monkeypatch.setattr("images.endpoint.DEFAULT_SOCKET", tmp_path / "none.sock")
+    monkeypatch.setattr("images.sockets.DOCKER", tmp_path / "none.sock")
     return tmp_path
 
 
@@ -108,7 +108,7 @@ def test_an_address_of_no_engine_is_answered_with_the_setting_to_change(address,
 @pytest.mark.parametrize("address", ["unix:///nonexistent", "tcp://127.0.0.1:9", "garbage"])
 def test_a_setting_that_hides_an_engine_that_listens_is_named(address, answering, tmp_path, monkeypatch):
     answering(http("{}"))
-    monkeypatch.setattr("images.endpoint.DEFAULT_SOCKET", tmp_path / "engine.sock")
+    monkeypatch.setattr("images.sockets.DOCKER", tmp_path / "engine.sock")
 
     with pytest.raises(EngineError) as caught:
         engines.connect({"DOCKER_HOST": address}, timeout_s=1)
@@ -189,7 +189,9 @@ CALLS = {
     "image": lambda engine: engine.image("x"),
     "require": lambda engine: engine.require("x"),
     "build": lambda engine: engine.build(io.BytesIO(b"tar"), tag="x"),
-    "build on a base": lambda engine: engine.build(io.BytesIO(b"tar"), base="x"),
+    "work": lambda engine: engine.work(
+        "x", ["true"], io.BytesIO(b"tar"), io.BytesIO(), folder="/w", label="x", on_log=lambda _line: None
+    ),
     "save": lambda engine: b"".join(engine.save("x")),
     "load": lambda engine: engine.load(iter([b"tar"]), "x"),
     "pull": lambda engine: engine.pull("x@sha256:" + "0" * 64, on_progress=lambda *_: None),
@@ -216,6 +218,34 @@ def test_an_engine_that_goes_mad_later_is_an_error_with_a_remedy(answer, call, a
     engine.close()
 
     assert caught.hint if caught else call in HARMLESS
+
+
+PODMAN = {"Components": [{"Name": "Podman Engine"}]}
+
+
+@pytest.mark.parametrize(
+    ("says", "asked", "hint"),
+    [
+        (PODMAN, "docker", "--runtime podman, or `unset DOCKER_HOST`"),
+        ({}, "podman", "--runtime docker, or `unset CONTAINER_HOST`"),
+    ],
+    ids=["Podman where Docker is asked for", "Docker where Podman is asked for"],
+)
+def test_another_engine_than_the_one_asked_for_is_refused_by_name(says, asked, hint, answering):
+    where = answering(http(json.dumps(VERSION | INFO | says)))
+    with pytest.raises(EngineError, match=f"{asked.capitalize()} was asked for") as caught:
+        engines.connect(where | {"CONTAINER_HOST": where["DOCKER_HOST"]}, engine=asked)
+
+    assert caught.value.hint == hint
+
+
+@pytest.mark.parametrize("asked", ["", "podman"])
+def test_podman_is_taken_where_it_is_asked_for_or_nothing_is(asked, answering):
+    where = answering(http(json.dumps(VERSION | INFO | PODMAN)))
+    found = engines.connect(where | {"CONTAINER_HOST": where["DOCKER_HOST"]}, engine=asked)
+    found.close()
+
+    assert found.about()["name"] == "podman"
 
 
 def test_an_engine_that_falls_silent_later_is_an_error(answering):
