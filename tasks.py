@@ -16,7 +16,7 @@ from pathlib import Path
 
 from commands.chosen import HOST, OUT, ROOT, Which, choose, or_error
 from commands.files import alone_in, write
-from commands.image import engine_door, fetched, image_kept, rebuilt, shipped
+from commands.image import engine_door, fetched, image_kept, rebuilt, shipped, slimmed
 from commands.options import command
 from commands.pins import Asked  # noqa: TC001 -- its fields become options when the command is made
 from commands.program import leave, main, say, show
@@ -166,6 +166,7 @@ def build(
     force: bool = False,
     dry_run: bool = False,
     dockerfile: str = "",
+    slim: str = "",
     json: bool = False,
 ) -> None:
     """Build the image of a lock, the same bytes on every machine, and record its SHA256s.
@@ -175,11 +176,12 @@ def build(
         force: build again, whatever is there
         dry_run: show lock, inputs, sizes and steps; build nothing
         dockerfile: another recipe than images/Dockerfile, e.g. to see `--check` catch it
+        slim: leave out kernels for other GPUs than these, e.g. gfx942 or gfx90a,gfx942: another lock, another image
     """
     from bundle.console import image_lines
     from images import build as builder
 
-    chosen = choose(which)
+    chosen = slimmed(choose(which), slim, write=not dry_run) if slim else choose(which)
     if dry_run:
         plan = builder.plan(chosen.lock, out=chosen.out, engine=or_error(engine_door))
         show(plan) if json else print(builder.describe(plan))

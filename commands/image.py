@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from commands.chosen import OUT, Chosen
+from commands.files import alone_in
 from commands.program import say
 from schema.errors import KitError
 
@@ -64,6 +65,23 @@ def rebuilt(document: dict[str, Any], *, yes: bool) -> dict[str, Any]:
     return builder.build(
         lock, engine_door(), fetched(lock), out=OUT / "rebuilt" / lock.name, force=True, suffix="-rebuilt"
     )
+
+
+def slimmed(chosen: Chosen, targets: str, *, write: bool) -> Chosen:
+    """Return the choice of the slim lock, written among its own outputs so that other commands can be told of it."""
+    from images import slim
+    from pins.lock import LOCK_SUFFIX
+    from pins.lock import write as write_lock
+
+    lock = slim.slimmed(chosen.lock, targets)
+    out = OUT / lock.name
+    if write:
+        path = out / f"{lock.name}{LOCK_SUFFIX}"
+        out.mkdir(parents=True, exist_ok=True)
+        with alone_in(out):
+            write_lock(lock.document, path, f"Made from {chosen.lock.name} by `./kit build --slim {targets}`.")
+        say(f"lock: {lock.name}; other commands take it with --lock {path}")
+    return Chosen(lock, chosen.host, out)
 
 
 def shipped(name: str) -> str | None:

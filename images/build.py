@@ -11,7 +11,7 @@ from images import assemble, base, compare, leftovers, record, workplace
 from images.assemble import DOCKERFILE, Job, Made
 from images.plan import describe, plan, sizes
 from images.record import answer, exit_code, origin
-from pins.progress import Progress
+from pins.progress import Progress, amount
 from schema.stream import now
 
 if TYPE_CHECKING:
@@ -119,6 +119,8 @@ def _make(job: Job, folder: Path) -> tuple[dict[str, Any], Path | None]:
     }
     if made.slim:
         image["slim"] = made.slim
+        count, saved = len(made.slim["dropped"]), amount(made.slim["saved_bytes"], "B")
+        job.say.note(f"slim: {count} files for other GPUs left out, {saved} saved")
     # Saving an image on a base would export the base, too: what is ours is kept, to push it and to compare.
     return image, made.archive.replace(kept) if below else made.archive
 
