@@ -94,6 +94,11 @@ def numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
+def unknown(lock: Lock) -> list[str]:
+    """Return the inputs of a lock that no sha256 is known for; with any it is not built."""
+    return [str(item["name"]) for item in (*lock.debs, *lock.wheels) if item["sha256"] is None]
+
+
 def serves(lock: Lock, host: Host) -> bool:
     """Say whether the GPU binaries of a lock serve any GPU of this machine (many have a second, small one)."""
     if lock.torch_build != "rocm" or not host.has_amd_gpu or not host.gfx:
@@ -145,9 +150,11 @@ def _unserved(found: list[Lock], present: list[Lock], host: Host, rocm: str) -> 
     since = next((first for gfx in dict.fromkeys(host.gfx) if (first := first_release(gfx))), "")
     message = f"ROCm {newest.rocm} does not serve {_gpus(host)}" if rocm else f"no lock serves {_gpus(host)}"
     message += f", which needs ROCm {since} or newer" if since and numbers(since) > numbers(newest.rocm) else ""
-    works = [item for item in present if item.torch_build == "rocm" and serves(item, host)]
+    works = [item for item in present if item.torch_build == "rocm" and serves(item, host) and not unknown(item)]
     if works:
-        return KitError(message, f"./kit build --rocm {max(works, key=newness).rocm}")
+        best = max(works, key=newness)
+        channel = "" if best.channel == "amd" else f" --channel {best.channel}"
+        return KitError(message, f"./kit build --rocm {best.rocm}{channel}")
     return KitError(message, "./kit build --channel debian computes on the CPU; --lock NAME insists on one")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pins.choice import newness
+from pins.choice import newness, unknown
 from pins.compat import of_lock
 from pins.progress import amount
 
@@ -35,11 +35,6 @@ def status(lock: Lock) -> str:
         return "unresolved"
     found = [item["status"] for item in (lock.base or {}, *lock.wheels) if "status" in item]
     return min(found, key=KNOWN.index, default="resolved")
-
-
-def unknown(lock: Lock) -> list[str]:
-    """Return the inputs of a lock that no sha256 is known for."""
-    return [str(item["name"]) for item in (*lock.debs, *lock.wheels) if item["sha256"] is None]
 
 
 def text(found: Sequence[dict[str, Any]]) -> str:

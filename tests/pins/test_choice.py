@@ -158,6 +158,35 @@ def test_a_cuda_lock_is_taken_for_nvidia_once_there_is_one(folder):
     assert choice.find(NVIDIA, folder=folder).lock.name == "cuda-13"
 
 
+WHEEL = {"name": "w", "version": "1", "file": "w-1-py3-none-any.whl", "index": "pypi", "sha256": "1" * 64, "size": 1}
+
+
+def test_of_two_that_are_alike_the_plain_one_is_taken(folder):
+    richer = document([deb("aa", b"x")], name="debian-5.7-models", rocm="5.7.1", wheels=[WHEEL])
+    lock.write(richer, folder / "debian-5.7-models.lock.yaml")
+
+    assert choice.find(NONE, folder=folder).lock.name == "debian-5.7"
+
+
+@pytest.mark.parametrize(
+    ("sha256", "hint"),
+    [
+        pytest.param("1" * 64, "./kit build --rocm 7.1 --channel wheel", id="another channel serves it"),
+        pytest.param(
+            None, "./kit build --channel debian computes on the CPU; --lock NAME insists on one", id="unresolved"
+        ),
+    ],
+)
+def test_the_command_that_works_names_a_channel_that_is_not_the_usual_one(folder, sha256, hint):
+    other = amd("wheel-7.1", "7.1", ["gfx1151"]) | {"channel": "wheel", "wheels": [WHEEL | {"sha256": sha256}]}
+    lock.write(other, folder / "wheel-7.1.lock.yaml")
+
+    with pytest.raises(KitError, match="no lock serves gfx1151") as caught:
+        choice.find(STRANGE, folder=folder)
+
+    assert caught.value.hint == hint
+
+
 def test_a_lock_may_be_a_file_elsewhere(folder):
     found = choice.find(NONE, lock=str(folder / "amd-7.2.lock.yaml"), folder=folder / "elsewhere")
 
