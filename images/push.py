@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from images import workplace
+from images.assemble import ARCHIVE
 from images.base import MEDIA_TYPES
 from images.canonical import CONFIG, LAYER, MANIFEST
 from pins import registry
@@ -28,7 +29,7 @@ from pins.registry_upload import Repository
 from schema.errors import KitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
     from images.engine import Engine
     from pins.registry import RemoteImage
@@ -67,7 +68,9 @@ def push(
     base = _base(image, store)
     with target, workplace.temporary(out) as folder:
         with Progress("save", unit="B", shown=progress) as saved:
-            ours = _ours(image, base, target, folder, partial(_saved, engine, image["engine_id"], saved.advance))
+            # A build on a base keeps its archive; the engine's has all of the base in it, too, and takes longer.
+            archives = [partial(_read, out / ARCHIVE, 0), partial(_saved, engine, image["engine_id"], saved.advance)]
+            ours = _ours(image, base, target, folder, archives[0 if (out / ARCHIVE).is_file() else 1 :])
         manifest = _manifest(image, base, ours)
         blobs = [*(base.layers if base else []), *ours]
         whole = sum(blob.size for blob in blobs)
@@ -124,16 +127,18 @@ def _ours(
     base: RemoteImage | None,
     target: Repository | Layout,
     folder: Path,
-    archive: Callable[[], Generator[bytes, None, None]],
+    archives: Iterable[Callable[[], Generator[bytes, None, None]]],
 ) -> list[Descriptor]:
     """Return our layer, if there is one, and the configuration; what the target lacks of them is in `folder` then."""
     layers = image["diff_ids"][len(base.layers) if base else 0 :]
     wanted = [*layers, image["image_id"]]
     sizes = {name: target.size(name) for name in wanted}
-    missing = {name for name, size in sizes.items() if size is None}
-    if missing:
-        with closing(archive()) as pieces:
-            sizes |= extract(pieces, missing, folder)
+    for archive in archives:
+        if missing := {name for name, size in sizes.items() if size is None}:
+            with closing(archive()) as pieces:
+                sizes |= extract(pieces, missing, folder)
+    if lacking := [name for name, size in sizes.items() if size is None]:
+        raise KitError(f"the engine's image does not have {', '.join(lacking)}, which the record says it has", AGAIN)
     kinds = [LAYER] * len(layers) + [CONFIG]
     return [Descriptor(kind, name, sizes[name] or 0) for kind, name in zip(kinds, wanted, strict=True)]
 
@@ -149,7 +154,6 @@ def extract(pieces: Iterator[bytes], wanted: set[str], folder: Path) -> dict[str
     """Write the blobs `wanted` of an archive that comes in pieces into `folder`, under their digests; return sizes.
 
     An older engine does not tell which layer is which: each that might be wanted is written once, over the last one.
-    KitError when the archive lacks one.
     """
     found: dict[str, int] = {}
     try:
@@ -161,11 +165,10 @@ def extract(pieces: Iterator[bytes], wanted: set[str], folder: Path) -> dict[str
                         (folder / "candidate").replace(folder / name)
                         found[name] = size
                 if found.keys() == wanted:
-                    return found
+                    break
     except tarfile.TarError as error:
-        raise KitError(f"the engine's archive of the image cannot be read: {error}", "./kit doctor") from error
-    lacking = ", ".join(sorted(wanted - found.keys()))
-    raise KitError(f"the engine's archive of the image does not have {lacking}, which the record says it has", AGAIN)
+        raise KitError(f"an archive of the image cannot be read: {error}", AGAIN) from error
+    return found
 
 
 def _may_be(name: str, wanted: set[str]) -> bool:
@@ -215,7 +218,7 @@ def _put(
     return done + [(blob, target.put(blob, partial(_read, folder / blob.digest))) for blob in ours]
 
 
-def _read(path: Path, start: int) -> Iterator[bytes]:
+def _read(path: Path, start: int) -> Generator[bytes, None, None]:
     with path.open("rb") as file:
         file.seek(start)
         while piece := file.read(PIECE_BYTES):

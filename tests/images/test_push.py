@@ -164,6 +164,19 @@ def test_a_second_push_sends_nothing_and_does_not_ask_the_engine(debian, tmp_pat
     assert registry.image(f"{debian.host}/ours/image:2").manifest.digest == record["manifest_digest"]
 
 
+@pytest.mark.parametrize("kept", ["its archive", "that of another build"])
+def test_what_a_build_on_a_base_keeps_spares_the_engine_its_archive(debian, tmp_path, kept):
+    record, engine, _ = world("oci", base=base_in(debian))
+    archive = engine.images["x"]["archive"]
+    (tmp_path / "out/image.tar").write_bytes(archive if kept == "its archive" else fakes_archives.image([LOWER], "oci"))
+    if kept == "its archive":
+        engine.images.clear()
+
+    pushed(tmp_path, record, engine, f"{debian.host}/ours/image:1")
+
+    assert registry.image(f"{debian.host}/ours/image:1").manifest.digest == record["manifest_digest"]
+
+
 def test_a_push_that_was_cut_off_goes_on_when_it_is_repeated(debian, tmp_path):
     record, engine, _ = world()
     debian.put_blob(OURS, "ours/image", digest(OURS))
