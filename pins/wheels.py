@@ -67,7 +67,8 @@ def _from_pip(item: Input, requirement: str, folder: Path) -> tuple[Path | None,
     wanted.write_text(f"{requirement} --hash=sha256:{item.sha256}\n")
     argv = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check"]
     argv += ["--quiet", "--no-input", "--no-deps", "--require-hashes", "--only-binary=:all:", f"--dest={folder}"]
-    argv += [*_index(item), *_tags(item.entry["file"]), f"--requirement={wanted}"]
+    # Which Python a wheel wants was asked when the lock was made; it is neither this one nor the oldest of its name.
+    argv += ["--ignore-requires-python", *_index(item), *_tags(item.entry["file"]), f"--requirement={wanted}"]
     # In a folder of our own: `python -m pip` would first look for a pip.py where the user happens to stand.
     done = process.run(argv, timeout_s=TIMEOUT_S, env=_environment(), cwd=folder)
     if done.code:
@@ -115,13 +116,15 @@ def _address(entry: Mapping[str, Any]) -> str:
 
 
 def _tags(file: str) -> list[str]:
-    """Return pip's options for another Python than the one that runs: those of the wheel's own name."""
-    python, abi, platforms = file.removesuffix(".whl").split("-")[-3:]
-    if (python, abi, platforms) == ("py3", "none", "any"):
+    """Return pip's options for another Python than the one that runs: those of the wheel's own name.
+
+    Of several (`py2.py3`) the newest Python's.
+    """
+    pythons, abi, platforms = file.removesuffix(".whl").split("-")[-3:]
+    tags = [match for tag in pythons.split(".") if (match := re.fullmatch(r"(cp|py)(\d)(\d*)", tag))]
+    if not tags or ((abi, platforms) == ("none", "any") and "py3" in pythons.split(".")):
         return []
-    version = re.match(r"(?:cp|py)(\d)(\d*)", python)
-    if not version:
-        return []
-    options = [f"--python-version={version[1]}.{version[2] or 0}", f"--abi={abi}"]
-    options += ["--implementation=cp"] if python.startswith("cp") else []
+    tag = max(tags, key=lambda match: (int(match[2]), int(match[3] or 0)))
+    options = [f"--python-version={tag[2]}.{tag[3] or 0}", f"--abi={abi}"]
+    options += ["--implementation=cp"] if tag[1] == "cp" else []
     return options + [f"--platform={platform}" for platform in platforms.split(".")]

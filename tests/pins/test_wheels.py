@@ -15,14 +15,15 @@ from tests.pins.fakes_archive import BASE, document
 FILE = "kit_probe-1.0-py3-none-any.whl"
 
 
-def build(folder):
+def build(folder, file=FILE, requires=""):
     """A wheel of nothing, as pip accepts it."""
     folder.mkdir()
-    with zipfile.ZipFile(folder / FILE, "w") as archive:
-        archive.writestr("kit_probe-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: kit-probe\nVersion: 1.0\n")
-        archive.writestr("kit_probe-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+    metadata = f"Metadata-Version: 2.1\nName: kit-probe\nVersion: 1.0\n{requires}"
+    with zipfile.ZipFile(folder / file, "w") as archive:
+        archive.writestr("kit_probe-1.0.dist-info/METADATA", metadata)
+        archive.writestr("kit_probe-1.0.dist-info/WHEEL", f"Wheel-Version: 1.0\nTag: {file[14:-4]}\n")
         archive.writestr("kit_probe-1.0.dist-info/RECORD", "")
-    return folder / FILE
+    return folder / file
 
 
 def entry(**more):
@@ -54,6 +55,28 @@ def test_pip_brings_a_wheel_by_hash_from_the_index_it_knows(tmp_path):
 
     assert store.path(lock.wheels[0]["sha256"]).read_bytes() == path.read_bytes()
     assert not list((store.root / "parts").iterdir())
+
+
+FOR_OTHERS = {  # sentence: (file, what it requires of a Python)
+    "a Python newer than this one": (FILE, "Requires-Python: >=3.99\n"),
+    "a Python newer than the oldest of its name": (
+        "kit_probe-1.0-py3-none-linux_x86_64.whl",
+        "Requires-Python: >=3.8\n",
+    ),
+    "the stable ABI": ("kit_probe-1.0-cp38-abi3-manylinux2014_x86_64.whl", "Requires-Python: >=3.9\n"),
+    "Python 2 too": ("kit_probe-1.0-py2.py3-none-any.whl", "Requires-Python: >=3.7\n"),
+    "another CPython": ("kit_probe-1.0-cp399-cp399-linux_x86_64.whl", "Requires-Python: >=3.99\n"),
+}
+
+
+@pytest.mark.parametrize(("file", "requires"), FOR_OTHERS.values(), ids=FOR_OTHERS)
+def test_a_wheel_is_fetched_whatever_python_it_is_for(tmp_path, file, requires):
+    path = build(tmp_path / "index", file, requires)
+    lock, store = lock_of(entry(file=file, sha256=file_sha256(path))), Store(tmp_path / "cache")
+
+    fetch(lock, store, progress=False, sources=Sources(tmp_path / "bare"))
+
+    assert store.has(lock.wheels[0]["sha256"])
 
 
 def test_a_wheel_with_another_hash_is_refused_by_name(tmp_path):
@@ -224,6 +247,15 @@ def test_a_folder_that_the_version_does_not_tell_is_refused():
 
 TAGS = {
     "any Python": (FILE, []),
+    "Python 2 and 3": ("shellingham-1.5.4-py2.py3-none-any.whl", []),
+    "Python 2 and 3, with a program": (
+        "ninja-1.11-py2.py3-none-manylinux2014_x86_64.whl",
+        ["--python-version=3.0", "--abi=none", "--platform=manylinux2014_x86_64"],
+    ),
+    "two CPythons": (
+        "a-1.0-cp39.cp310-abi3-linux_x86_64.whl",
+        ["--python-version=3.10", "--abi=abi3", "--implementation=cp", "--platform=linux_x86_64"],
+    ),
     "another CPython on Linux": (
         "torch-2.6.0-cp39-cp39-manylinux_2_28_x86_64.whl",
         ["--python-version=3.9", "--abi=cp39", "--implementation=cp", "--platform=manylinux_2_28_x86_64"],
