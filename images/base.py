@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from images import room
-from images.access import elsewhere
 from images.canonical import Below, Descriptor
+from images.devices import elsewhere
+from images.endpoint import EngineError
 from pins import host
 from pins.progress import Progress, amount
+from pins.references import parse
+from pins.registry_places import mirrored
 from schema.errors import KitError
 from schema.stream import now
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from images.engine import Engine
@@ -57,8 +62,8 @@ def found(lock: Lock, engine: Engine, store: Store, say: Progress, out: Path, *,
     if wanted["digest_kind"] == "config":
         return _in_engine(wanted, engine)
     remote = _remote(wanted, store, say, needed=not alone)
-    name = reference(wanted)
-    image = engine.image(name) or _pulled(lock, engine, remote, say, out)
+    there = next(((name, image) for name in _names(wanted, remote) if (image := engine.image(name))), None)
+    name, image = there or _pulled(lock, engine, remote, say, out)
     _refuse_platform(name, image)
     if remote and image["diff_ids"] != remote.diff_ids:
         raise KitError(
@@ -69,7 +74,7 @@ def found(lock: Lock, engine: Engine, store: Store, say: Progress, out: Path, *,
     _warn(config, say)
     return Base(
         {
-            "reference": name,
+            "reference": reference(wanted),
             "digest": wanted["digest"],
             "manifest_digest": remote.manifest.digest if remote else None,
             "config_digest": remote.config.digest if remote else _config_digest(engine, image, name),
@@ -121,12 +126,22 @@ def _in_engine(wanted: dict[str, Any], engine: Engine) -> Base:
     )
 
 
-def _pulled(lock: Lock, engine: Engine, remote: RemoteImage | None, say: Progress, out: Path) -> dict[str, Any]:
-    name, about = reference(lock.document["base"]), engine.about()
+def _names(wanted: dict[str, Any], remote: RemoteImage | None) -> list[str]:
+    """Return what an engine calls a base: by the mirror that KIT_SOURCE names, if one is, and by its own registry."""
+    own = reference(wanted)
+    mirror = mirrored(parse(own)) if remote else None
+    return [str(mirror.at(remote.manifest.digest)), own] if mirror and remote else [own]
+
+
+def _pulled(
+    lock: Lock, engine: Engine, remote: RemoteImage | None, say: Progress, out: Path
+) -> tuple[str, dict[str, Any]]:
+    """Pull a base by the first of its names that somebody answers to; return that and the image."""
+    (*mirrors, own), about = _names(lock.document["base"], remote), engine.about()
     if lock.torch_build == "rocm" and not elsewhere(about) and not host.look().has_amd_gpu:
         say.note("no AMD GPU here: the image can be built and looked at, not measured")
     needed = room.pulled_bytes(sum(layer.size for layer in remote.layers) if remote else None)
-    say.note(f"pulling {name}; it takes about {amount(needed, 'B')} in the engine")
+    say.note(f"pulling {(*mirrors, own)[0]}; it takes about {amount(needed, 'B')} in the engine")
     room.require(lock, about, out, base_bytes=needed)
     with Progress("pull", unit="B", then="the engine unpacks it", shown=say.shown) as progress:
 
@@ -134,7 +149,19 @@ def _pulled(lock: Lock, engine: Engine, remote: RemoteImage | None, say: Progres
             progress.total = known
             progress.advance(done - progress.done)
 
-        return engine.pull(name, on_progress=follow)
+        for name in mirrors:
+            with _said(say):
+                return name, engine.pull(name, on_progress=follow)
+        return own, engine.pull(own, on_progress=follow)
+
+
+@contextmanager
+def _said(say: Progress) -> Iterator[None]:
+    """Go on with the next registry, having said why."""
+    try:
+        yield
+    except EngineError as error:
+        say.note(f"not from there: {error.message}")
 
 
 def _config_digest(engine: Engine, image: dict[str, Any], name: str) -> str:
