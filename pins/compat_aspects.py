@@ -53,7 +53,7 @@ def _python(row: dict[str, Any], wanted: dict[str, str]) -> Aspect:
     if "pytorch" not in wanted and isinstance(listed, list):
         torches = [torch for torch in torches if any(same(one, torch["torch"]) for one in listed)]
     found = [(torch, _in_range(asked, torch["python"])) for torch in torches]
-    for holds, words in (("yes", "is for"), ("unknown", "names as an experiment"), ("no", "is not for")):
+    for holds, words in (("yes", "is for"), ("unknown", "may be for"), ("no", "is not for")):
         for torch, said in found:
             if said == holds:
                 reason = f"PyTorch {torch['torch']} {words} Python {asked}: {torch['python']}"
@@ -171,7 +171,7 @@ def _driver_release(asked: str) -> tuple[str, str]:
     if any(_series(row["release"]) == _series(asked) for row in rows) and len(numbers(asked)) < 3:
         return asked, ""
     for row in rows:
-        if numbers(asked)[:3] == numbers(row["module"])[: len(numbers(asked))]:
+        if numbers(asked) and numbers(asked)[:3] == numbers(row["module"])[: len(numbers(asked))]:
             return str(row["release"]), f"; module {row['module']} is that of driver {row['release']}"
     return asked, ""
 

@@ -146,6 +146,16 @@ def test_a_host_can_turn_a_lock_down():
     assert of_lock(found.document, gfx="gfx942").verdict == "refused"
 
 
+@pytest.mark.parametrize("driver", ["odd", "v", "-"])
+def test_a_host_whose_driver_tells_no_version_gets_no_other_one(driver):
+    found = next(item for item in LOCKS if item.name == "amd-rocm6.4.1-torch2.6")
+
+    aspect = of_lock(found.document, driver=driver).aspects[-1]
+
+    assert (aspect.aspect, aspect.holds) == ("driver", "unknown")
+    assert "module" not in aspect.reason
+
+
 def test_facts_name_sources_that_there_are():
     table = facts.load("compat")
     rows = [*table["releases"], *table["pytorch_releases"], *table["wheel_targets"]["rows"]]
