@@ -95,8 +95,9 @@ def _run_here(module: str, argv: list[str], python: str, case: str) -> Records:
 
 def command_line(module: str, argv: list[str], which: Which, where: Where, case: str = "") -> str:
     """Return the `docker run` line of a run, with its cargo written beside the other outputs; nothing is built."""
-    from images.access import access, docker_run_line
+    from images.access import access
     from images.cargo import pack
+    from images.lines import docker_run_line
     from images.running import context_of
 
     if where.runtime != "container":

@@ -10,7 +10,8 @@ import errno
 import os
 from typing import TYPE_CHECKING, Any
 
-from images.access import UNMAPPED, UNMAPPED_HINT, elsewhere, open_to_all, render_nodes
+from images.devices import UNMAPPED, UNMAPPED_HINT, elsewhere, open_to_all
+from images.gpus import open_errno, render_nodes
 from pins.paths import matching, text_of, there
 
 if TYPE_CHECKING:
@@ -26,15 +27,6 @@ NOT_A_GPU_RESULT = "runs here compute on the CPU: not a GPU result"
 def finding(code: str, status: str, seen: Any, reason: str = "", remedy: str = "") -> dict[str, Any]:
     """Return one finding of doctor."""
     return {"code": code, "status": status, "seen": seen, "reason": reason or None, "remedy": remedy or None}
-
-
-def open_errno(path: Path) -> int:
-    """Open a device read-write, as a run would, and return errno, 0 when it opened. A healthy KFD fails a mere read."""
-    try:
-        os.close(os.open(path, os.O_RDWR | os.O_CLOEXEC))
-    except OSError as error:
-        return error.errno or errno.EIO
-    return 0
 
 
 def gather(root: Path, opened: Callable[[Path], int] = open_errno) -> dict[str, Any]:

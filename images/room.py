@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from images.access import elsewhere
+from images.devices import elsewhere
 from pins.paths import disk_of, free_bytes, there
 from pins.progress import amount
 from schema.errors import KitError

@@ -10,7 +10,9 @@ import subprocess
 import pytest
 
 from images import cargo
-from images.access import ACCESS, ROOT_USER, USER, access, docker_run_line
+from images.access import access
+from images.devices import ACCESS, ROOT_USER, USER
+from images.lines import docker_run_line
 from schema.documents import load_schema
 from schema.errors import KitError
 from tests.fakes import ABOUT

@@ -16,8 +16,9 @@ import pytest
 
 from images import cargo, containers, running
 from images import engine as engines
-from images.access import Devices, access
+from images.access import access
 from images.containers import DeadlineError, OutOfMemoryError
+from images.devices import Devices
 from images.endpoint import EngineError
 
 pytestmark = pytest.mark.engine
