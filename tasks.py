@@ -71,14 +71,34 @@ def pins(asked: Asked, json: bool = False) -> None:
 
 
 @command
-def lock(pin: str = "", from_image: str = "", out: str = "") -> None:
-    """Resolve a pin into a lock: every package by sha256.
+def lock(
+    which: Which, pin: str = "", from_image: str = "", out: str = "", check: bool = False, json: bool = False
+) -> None:
+    """Resolve a pin into a lock: every package by sha256. Or check what has become of a lock since.
 
     Options:
         pin: name or file of a pin
         from_image: in place of a pin, an image that exists: lock it by digest, with what is in it
         out: folder for the lock; default: beside the pins
+        check: change nothing; ask what is gone, changed, moved on or superseded of the lock that --lock names
+        json: with --check, print one JSON document
     """
+    if check:
+        from bundle.console import Console
+        from commands.drift import drift
+        from schema.records import exit_code
+
+        answer = drift(choose(which).lock)
+        if json:
+            show(answer)
+        else:
+            shown = Console(print, colour=sys.stdout.isatty())
+            for finding in answer["findings"]:
+                shown.finding(finding)
+        leave(exit_code(statuses(answer["findings"])))
+        return
+    if any(which) or json:
+        raise KitError("--lock, --rocm, --channel and --json go with --check", "./kit lock --pin NAME makes a lock")
     if from_image:
         from commands.adopt import adopt
 

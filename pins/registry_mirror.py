@@ -59,6 +59,7 @@ def mirror(lock: Lock, store: Store, address: str, *, progress: bool = True) -> 
             copied = _put_files(target, parts, store)
             if base:
                 copied += _put_base(target, base, store)
+            target.advance = lambda _: None  # the lock itself is none of its inputs
             _put_lock(target, lock, list(zip(items, parts, strict=True)), base, store)
     return Mirrored(len(items), total, copied)
 
