@@ -15,8 +15,10 @@ import pytest
 
 from images import archive, leftovers
 from images import build as builder
+from images.push import push
 from pins.fetch import fetch
 from pins.lock import PINS, from_document, load
+from pins.mirror import mirror
 from pins.store import Store
 from schema.errors import KitError
 from tests import tiny
@@ -210,6 +212,47 @@ def test_nothing_is_left_in_the_engine_but_the_image(ground):
 
     assert ground.left(made["name"]) == []
     assert ground.inside(made, "echo $NEW") == "1\n"
+
+
+def test_it_is_pushed_by_what_is_added_and_pulled_by_the_recorded_digest(ground):
+    made = ground.make(debs=[ground.deb(package())])
+
+    done = push(
+        made, ground.engine, f"{ground.registry.host}/kit/ours:1",
+        out=ground.folder / "out" / made["name"], store=ground.store, progress=False,
+    )  # fmt: skip
+
+    assert done.pull == f"{ground.registry.host}/kit/ours@{made['manifest_digest']}"
+    assert done.mounted_bytes > 100 * done.sent_bytes > 0, "the base was not sent"
+    ground.engine.remove(made["reference"], force=True)
+    assert ground.engine.image(made["image_id"]) is None
+    pulled = ground.engine.pull(done.pull)
+    assert (pulled["id"], pulled["diff_ids"]) == (made["image_id"], made["diff_ids"])
+    ground.engine.remove(done.pull, force=True)
+
+
+def test_its_base_comes_from_a_mirror_when_its_own_registry_is_gone(ground, tmp_path, monkeypatch):
+    lock = from_document(ground.lock | {"environment": {"NEW": "1"}})
+    theirs = f"{ground.lock['base']['repo']}@{ground.lock['base']['digest']}"
+    other = fakes_registry.Debian(ground.registry.child.args[0], tmp_path / "mirror")
+    address = f"oci://{other.host}/kit/mirror"
+    try:
+        mirror(lock, ground.store, address, progress=False)
+        ground.engine.remove(theirs, force=True)
+        monkeypatch.setenv("KIT_SOURCE", address)
+        gone = ground.lock["base"] | {"repo": "127.0.0.1:1/kit/odd"}
+        moved = from_document(lock.document | {"name": "kit-test-mirrored", "base": gone})
+
+        out, store = ground.folder / "out" / moved.name, Store(tmp_path / "cache")
+        made = builder.build(moved, ground.engine, store, out=out, progress=False)
+
+        assert ground.inside(made, "echo $NEW") == "1\n"
+        assert made["base"]["reference"] == f"127.0.0.1:1/kit/odd@{gone['digest']}"
+        assert made["manifest_digest"] == ground.make(environment={"NEW": "1"})["manifest_digest"]
+    finally:
+        for name in ("rocm-repro-kit:kit-test-mirrored", f"{other.host}/kit/mirror@{ground.lock['base']['digest']}"):
+            ground.engine.remove(name, force=True)
+        other.stop()
 
 
 def test_variables_alone_make_no_layer(ground):
