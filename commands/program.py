@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 #: What a shell says of a program whose reader went away.
 READER_GONE = 128 + signal.SIGPIPE
+#: Commands that take any number of paths. Invoke gives an argument one word: the others go with this option.
+SEVERAL = {"folklore": "--also"}
 INTERRUPTED = "interrupted: what was there before is still there, nothing half made is in its place"
 
 
@@ -115,7 +117,7 @@ class KitProgram(Program):
 
     def parse_core(self, argv: list[str] | None) -> None:
         """Parse what stands before the command. `COMMAND --help` asks for help, whatever the command still lacks."""
-        words = list(sys.argv if argv is None else argv)
+        words = several(list(sys.argv if argv is None else argv))
         if {"--help", "-h"} & set(words[2:]) and not words[1].startswith("-"):
             words = [words[0], "--help", words[1]]
         wanted = sys.dont_write_bytecode
@@ -174,6 +176,17 @@ class KitProgram(Program):
         except ValueError:
             for name, text in tuples:
                 print(f"{name}\n{text or ''}")
+
+
+def several(words: list[str]) -> list[str]:
+    """Return a command line with the option that it lacks in front of the second path and those after it."""
+    option, place = SEVERAL.get("".join(words[1:2])), 2
+    while option and place < len(words):
+        paths = [word for word in words[2:place] if not word.startswith("-")]
+        if paths and not words[place].startswith("-") and words[place - 1] != option:
+            words.insert(place, option)
+        place += 1
+    return words
 
 
 def usage(binary: str, context: Any) -> str:
