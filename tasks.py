@@ -361,6 +361,19 @@ def card(card: str, bundle: str, allow_cpu: bool = False, allow_quick: bool = Fa
 
 
 @command
+def folklore(path: str, also: list[str] = [], json: bool = False) -> None:  # noqa: B006 -- Invoke takes the type from it
+    """Find advice about ROCm that does not hold, in Dockerfiles, scripts, YAML, requirements and model cards.
+
+    Options:
+        path: a file or a folder; more may follow
+        also: a further file or folder, for every one but the first
+    """
+    from commands import folklore as linter
+
+    leave(linter.folklore([path, *also], json=json))
+
+
+@command
 def reproduce(which: Which, suite: str = "smoke", json: bool = False) -> None:
     """Do it all: build, validate, benchmark, seal, verify; what is there and still true is kept.
 
