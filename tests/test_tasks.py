@@ -33,6 +33,7 @@ COMMANDS = [
     "demo",
     "doctor",
     "fetch",
+    "folklore",
     "inspect",
     "lock",
     "mirror",

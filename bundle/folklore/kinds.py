@@ -38,7 +38,7 @@ NAMES = (
     (re.compile(r"(.*[._-])?(requirements|constraints)([._-].*)?\.(txt|in)"), "requirements"),
     (re.compile(r"\.env([._-].*)?|.*\.env"), "env"),
 )
-FIRST_LINE = re.compile(r"#!.*?\b(python|(?:ba|z|k|da)?sh)\b")
+FIRST_LINE = re.compile(r"#!.*?\b(python|(?:ba|z|k|da)?sh)[\d.]*(?:\s|$)")
 #: What a file is taken for that was asked for by name and has none of these.
 OTHERWISE = "markdown"
 

@@ -92,8 +92,8 @@ def test_a_comment_calls_well_its_own_line_alone():
 @pytest.mark.parametrize("kind", ["dockerfile", "shell", "python", "yaml", "markdown", "requirements", "env"])
 @pytest.mark.parametrize(
     "unit",
-    ["'", '"', "$(", "${", "`", "<a", "<!--", "```\n", "\\\n", "((", "[[", "{{", "| a ", "a: &b *b\n", "#", "<<A\n", "\x00",
-     "\ud7ff\ufffd", "ENV a=\\\n", "A_B=1 ", "a.b(", "- - ", "export A_B_C_D=1\n", "if "],
+    ["'", '"', "$(", "${", "`", "<a", "<!--", "```\n", "\\\n", "((", "[[", "{{", "| a ", "a: &b *b\n", "#", "<<A\n",
+     "\x00", "\ud7ff\ufffd", "ENV a=\\\n", "A_B=1 ", "a.b(", "- - ", "export A_B_C_D=1\n", "if "],
 )  # fmt: skip
 def test_hostile_text_takes_no_time_and_raises_nothing(kind, unit):
     source = unit * (60_000 // len(unit))
