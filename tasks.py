@@ -16,25 +16,41 @@ from pathlib import Path
 
 from commands.chosen import HOST, OUT, ROOT, Which, choose, or_error
 from commands.files import alone_in, write
-from commands.image import engine_door, fetched, image_kept, rebuilt, shipped, slimmed
+from commands.image import (
+    buildable,
+    engine_door,
+    fetched,
+    image_kept,
+    ingredients,
+    measured_in,
+    rebuilt,
+    shipped,
+    slimmed,
+)
 from commands.options import command
 from commands.pins import Asked  # noqa: TC001 -- its fields become options when the command is made
 from commands.program import leave, main, say, show
 from commands.runs import RECORDS, Where, checked, command_line, run_anywhere, statuses, summarized
+from images.device import Device  # noqa: TC001 -- its fields become options when the command is made
 from schema.errors import KitError
 
 
 @command
-def doctor(which: Which, json: bool = False) -> None:
-    """Say what this machine can do, which lock would be used here and why, and what to change."""
+def doctor(which: Which, runtime: str = "container", json: bool = False) -> None:
+    """Say what this machine can do, which lock would be used here and why, and what to change.
+
+    Options:
+        runtime: the engine to look at: container (any), docker or podman
+    """
     from bundle.console import Console
     from images.doctor import look
-    from images.engine import connect
     from pins.choice import find
     from pins.host import look as look_at_host
     from schema.records import exit_code
 
-    findings = look(or_error(connect), or_error(lambda: find(look_at_host(), **which._asdict())), outputs=OUT)
+    findings = look(
+        or_error(lambda: engine_door(runtime)), or_error(lambda: find(look_at_host(), **which._asdict())), outputs=OUT
+    )
     if json:
         show(findings)
     else:
@@ -187,6 +203,7 @@ def build(
     dry_run: bool = False,
     dockerfile: str = "",
     slim: str = "",
+    runtime: str = "container",
     json: bool = False,
 ) -> None:
     """Build the image of a lock, the same bytes on every machine, and record its SHA256s.
@@ -197,20 +214,24 @@ def build(
         dry_run: show lock, inputs, sizes and steps; build nothing
         dockerfile: another recipe than images/Dockerfile, e.g. to see `--check` catch it
         slim: leave out kernels for other GPUs than these, e.g. gfx942 or gfx90a,gfx942: another lock, another image
+        runtime: the engine that builds: container (any) or docker; podman only pulls what needs no build
     """
     from bundle.console import image_lines
     from images import build as builder
 
     chosen = slimmed(choose(which), slim, write=not dry_run) if slim else choose(which)
     if dry_run:
-        plan = builder.plan(chosen.lock, out=chosen.out, engine=or_error(engine_door))
+        seen = or_error(lambda: engine_door(runtime))
+        plan = builder.plan(chosen.lock, out=chosen.out, engine=seen)
+        if not (plan["image"] or isinstance(seen, KitError)):
+            buildable(chosen.lock, seen)
         show(plan) if json else print(builder.describe(plan))
         return
-    engine, recipe = engine_door(), Path(dockerfile) if dockerfile else builder.DOCKERFILE
+    engine, recipe = engine_door(runtime), Path(dockerfile) if dockerfile else builder.DOCKERFILE
     with alone_in(chosen.out):
         there = None if check or force or dockerfile else image_kept(chosen, engine)
         make = builder.check if check else functools.partial(builder.build, force=force)
-        image = there or make(chosen.lock, engine, fetched(chosen.lock), out=chosen.out, dockerfile=recipe)
+        image = there or make(chosen.lock, engine, ingredients(chosen.lock, engine), out=chosen.out, dockerfile=recipe)
     answer = builder.answer(image, built=not there)
     show(answer) if json else print(image_lines(answer))
     leave(builder.exit_code(image))
@@ -230,7 +251,7 @@ def push(ref: str, which: Which, json: bool = False) -> None:
 
 
 @command
-def validate(which: Which, where: Where, dry_run: bool = False, json: bool = False) -> None:
+def validate(which: Which, where: Where, device: Device, dry_run: bool = False, json: bool = False) -> None:
     """Prove that the image does, on this machine, what its lock says.
 
     Options:
@@ -243,10 +264,10 @@ def validate(which: Which, where: Where, dry_run: bool = False, json: bool = Fal
     from schema.stream import report_document
 
     if dry_run:
-        line = command_line("validate", [], which, where)
+        line = command_line("validate", [], which, where, device)
         show({"command": line}) if json else print(line)
         return
-    ran = run_anywhere("validate", [], which, where)
+    ran = run_anywhere("validate", [], which, where, device)
     report = report_document(ran.records)
     write(ran.out / "junit.xml", junit(report).encode())
     said = counted(report["findings"], gpu_result=ran.records[0]["backend"] != "cpu")
@@ -258,6 +279,7 @@ def validate(which: Which, where: Where, dry_run: bool = False, json: bool = Fal
 def benchmark(
     which: Which,
     where: Where,
+    device: Device,
     suite: str = "quick",
     case: str = "",
     only: str = "",
@@ -279,10 +301,10 @@ def benchmark(
     checked(suite, case, only)
     argv = ["--suite", suite, *(["--only", only] if only else [])]
     if dry_run:
-        line = command_line("benchmarks", argv, which, where, case)
+        line = command_line("benchmarks", argv, which, where, device, case)
         show({"command": line}) if json else print(line)
         return
-    ran = run_anywhere("benchmarks", argv, which, where, case)
+    ran = run_anywhere("benchmarks", argv, which, where, device, case)
     summary = summarized(ran.records, ran.out)
     show(summary) if json else print(f"{table(summary)}\n{ran.out / RECORDS['benchmarks']}")
     leave(exit_code(statuses(ran.records)))
@@ -306,10 +328,11 @@ def bundle(
     own = Path(case) if case else None
     if report or results:
         paths = [Path(name) if name else None for name in (report, results)]
-        document = choose(Which(lock=which.lock)).lock.document if which.lock else None
-        place = Path(out) if out else HOST
+        named = choose(Which(lock=which.lock)) if which.lock else None
+        image = measured_in(named, *paths) if named else None
+        place = Path(out) if out else named.out if named and image else HOST
         with alone_in(place):
-            sealed = seal(*paths, image=None, lock=document, out=place, case=own)
+            sealed = seal(*paths, image=image, lock=named.lock.document if named else None, out=place, case=own)
     else:
         chosen = choose(which)
         place = Path(out) if out else chosen.out
@@ -374,19 +397,22 @@ def folklore(path: str, also: list[str] = [], json: bool = False) -> None:  # no
 
 
 @command
-def reproduce(which: Which, suite: str = "smoke", json: bool = False) -> None:
+def reproduce(
+    which: Which, device: Device, suite: str = "smoke", runtime: str = "container", json: bool = False
+) -> None:
     """Do it all: build, validate, benchmark, seal, verify; what is there and still true is kept.
 
     Options:
         suite: smoke, quick or publish
+        runtime: the engine: container (any), docker or podman
     """
     from bundle.console import counted, ending
     from commands.reproduce import reproduce as chain
 
     checked(suite)
-    chosen, engine = choose(which), engine_door()
+    engine, chosen = engine_door(runtime), choose(which)
     with alone_in(chosen.out):
-        answer, code = chain(chosen, engine, suite)
+        answer, code = chain(chosen, engine, suite, device)
     if "bundle" in answer:
         show(answer) if json else print(ending(answer))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from commands.chosen import OUT, Chosen
@@ -10,16 +11,24 @@ from commands.program import say
 from schema.errors import KitError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from images.engine import Engine
     from pins.lock import Lock
     from pins.store import Store
 
 
-def engine_door() -> Engine:
-    """Return the engine that answers, or say in one line what is missing."""
+#: What `--runtime` may say where an engine is needed, and the one that it means; empty means any.
+ENGINES = {"container": "", "docker": "docker", "podman": "podman"}
+
+
+def engine_door(runtime: str = "container") -> Engine:
+    """Return the engine that answers, of those that a runtime may mean, or say in one line what is missing."""
     from images.engine import connect
 
-    return connect()
+    if runtime not in ENGINES:
+        raise KitError(f"there is no runtime {runtime!r} for this", f"--runtime, one of: {', '.join(ENGINES)}")
+    return connect(engine=ENGINES[runtime])
 
 
 def fetched(lock: Lock) -> Store:
@@ -32,6 +41,27 @@ def fetched(lock: Lock) -> Store:
     return store
 
 
+def ingredients(lock: Lock, engine: Engine) -> Store:
+    """Have every input of the lock in the store, for this engine to build from."""
+    buildable(lock, engine)
+    return fetched(lock)
+
+
+def buildable(lock: Lock, engine: Engine) -> None:
+    """Raise KitError where this engine must not build the lock's image.
+
+    Podman's builder has the host's network, whatever its API is told, and it loads no image whose base is not in the
+    archive.
+    """
+    from images.assemble import builds
+
+    if engine.about()["name"] == "podman" and builds(lock):
+        raise KitError(
+            f"{lock.name} is not built with Podman, which does not keep a build from the network",
+            f"build it with Docker, here or elsewhere, then: `docker save rocm-repro-kit:{lock.name} | podman load`",
+        )
+
+
 def image_kept(chosen: Chosen, engine: Engine) -> dict[str, Any] | None:
     """Return the image record if record, lock and the engine's image agree, and say where it comes from."""
     from images.build import kept, origin
@@ -42,11 +72,33 @@ def image_kept(chosen: Chosen, engine: Engine) -> dict[str, Any] | None:
     return image
 
 
+def recorded(chosen: Chosen) -> dict[str, Any] | None:
+    """Return the image record of the lock as it was made here, else as it is committed; no engine is asked."""
+    from images import record
+    from pins.paths import there
+
+    path = chosen.out / record.NAME
+    found = record.read(path) if there(path) else None
+    return found if found and found["lock_sha256"] == chosen.lock.sha256 else record.committed(chosen.lock)
+
+
+def measured_in(chosen: Chosen, *records: Path | None) -> dict[str, Any] | None:
+    """Return the image record for records that were made elsewhere in the image of this lock; None for a host's."""
+    from pins.paths import opened
+    from schema.stream import MAX_LINE_BYTES, parse_line
+
+    for path in filter(None, records):
+        with suppress(OSError, UnicodeDecodeError, KitError), opened(path) as file:
+            start = parse_line(file.readline(MAX_LINE_BYTES), 1)
+            return recorded(chosen) if start.get("runtime") == "container" else None
+    return None  # what is wrong with them is said by who seals them
+
+
 def built(chosen: Chosen, engine: Engine) -> dict[str, Any]:
     """Return the image record; build only what is not there or no longer true."""
     from images.build import build
 
-    return image_kept(chosen, engine) or build(chosen.lock, engine, fetched(chosen.lock), out=chosen.out)
+    return image_kept(chosen, engine) or build(chosen.lock, engine, ingredients(chosen.lock, engine), out=chosen.out)
 
 
 def rebuilt(document: dict[str, Any], *, yes: bool) -> dict[str, Any]:
@@ -62,9 +114,8 @@ def rebuilt(document: dict[str, Any], *, yes: bool) -> dict[str, Any]:
             "(in a container, without network)",
             "look at its inputs above, then add --yes",
         )
-    return builder.build(
-        lock, engine_door(), fetched(lock), out=OUT / "rebuilt" / lock.name, force=True, suffix="-rebuilt"
-    )
+    engine, out = engine_door(), OUT / "rebuilt" / lock.name
+    return builder.build(lock, engine, ingredients(lock, engine), out=out, force=True, suffix="-rebuilt")
 
 
 def slimmed(chosen: Chosen, targets: str, *, write: bool) -> Chosen:

@@ -12,6 +12,8 @@ from commands.runs import RECORDS, Records, run, statuses, summarized
 from schema.records import exit_code
 
 if TYPE_CHECKING:
+    from images.access import Access
+    from images.device import Device
     from images.engine import Engine
 
 
@@ -22,18 +24,21 @@ class Reproduced(NamedTuple):
     code: int
 
 
-def reproduce(chosen: Chosen, engine: Engine, suite: str) -> Reproduced:
+def reproduce(chosen: Chosen, engine: Engine, suite: str, device: Device) -> Reproduced:
     """Run the chain as far as it holds: nothing is measured before it is proved correct."""
+    from images.access import access
     from images.record import exit_code as unexpected
 
+    granted = access(chosen.backend, engine.about(), device)
     image = built(chosen, engine)
-    report = _kept(chosen, image, "validate") or run(chosen, image, engine, "validate", [])
+    report = _kept(chosen, image, granted, "validate") or run(chosen, image, engine, "validate", [], granted)
     findings = [record for record in report if record["kind"] == "finding"]
     answer = {"image_id": image["image_id"], "manifest_digest": image["manifest_digest"], "findings": findings}
     if code := exit_code(statuses(report)):
         return Reproduced(answer, code)
     argv = ["--suite", suite]
-    results = _kept(chosen, image, "benchmarks", suite) or run(chosen, image, engine, "benchmarks", argv)
+    results = _kept(chosen, image, granted, "benchmarks", suite)
+    results = results or run(chosen, image, engine, "benchmarks", argv, granted)
     answer["summary"] = summarized(results, chosen.out)
     answer["bundle"], verdict = _sealed_and_verified(chosen, image)
     answer["verdict"] = verdict
@@ -41,7 +46,7 @@ def reproduce(chosen: Chosen, engine: Engine, suite: str) -> Reproduced:
     return Reproduced(answer, max(codes))
 
 
-def _kept(chosen: Chosen, image: dict[str, Any], module: str, suite: str = "") -> Records | None:
+def _kept(chosen: Chosen, image: dict[str, Any], granted: Access, module: str, suite: str = "") -> Records | None:
     """Return the records of an earlier run if all that they stand on is still the same, and say when that was."""
     from bundle.kept import kept
     from schema.sources import digest
@@ -62,6 +67,11 @@ def _kept(chosen: Chosen, image: dict[str, Any], module: str, suite: str = "") -
         suite=suite,
         tell=lambda reason: say(f"{module}: made again: {reason}"),
     )
+    devices = {device["pci"] for device in records[0]["devices"]} if records else set()
+    wanted = set(granted.devices.addresses)
+    if records and wanted and None not in devices and devices != wanted:
+        say(f"{module}: made again: it was of other GPUs")
+        return None
     if records:
         say(f"{module}: kept (from {records[0]['started_at']})")
     return records

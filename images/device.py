@@ -16,10 +16,10 @@ class Device(NamedTuple):
     """Which part of the machine a run gets.
 
     Options:
-        gpus: which GPUs, with commas: numbers or PCI addresses as doctor shows them, or CDI names; all without
-        memory: the most memory, e.g. 64g; nine tenths of the engine's machine without
-        shm: the size of /dev/shm, e.g. 8g; a quarter of the memory without, 16g at most
-        user: who runs inside, a number: UID or UID:GID; one that the image does not know without
+        gpus: numbers or PCI addresses as doctor shows them, or CDI names, with commas; default: all
+        memory: the most memory, e.g. 64g; default: nine tenths of what the engine's machine has
+        shm: the size of /dev/shm, e.g. 8g; default: a quarter of the memory, 16g at most
+        user: who runs inside, as numbers, UID or UID:GID; default: one that the image does not know
     """
 
     gpus: str = ""

@@ -27,7 +27,8 @@ PODMAN_CDI = (5, 4)  # the first whose API takes device requests; before it drop
 class Devices:
     """What a backend needs of the host: nodes as (host path, container path), groups, requests, and who opens them.
 
-    `notes` say what is more than the least, and why. `owned`: nobody but `user` can open one of the nodes.
+    `notes` say what is more than the least, or less than all, and why. `owned`: nobody but `user` can open one of the
+    nodes. `addresses` are the PCI addresses of the GPUs, where they are known.
     """
 
     nodes: tuple[tuple[str, str], ...] = ()
@@ -36,6 +37,7 @@ class Devices:
     user: str = USER
     notes: tuple[str, ...] = ()
     owned: bool = False
+    addresses: tuple[str, ...] = ()
 
 
 def _rocm(about: Mapping[str, Any], root: Path, items: list[str], environ: Mapping[str, str]) -> Devices:
@@ -106,9 +108,12 @@ def _chosen(backend: str, root: Path, items: list[str], environ: Mapping[str, st
 
 
 def _noted(devices: Devices, chosen: Sequence[gpus.Gpu], source: str) -> Devices:
+    """Say which GPUs these are, and by what they were chosen if by anything."""
+    addresses = tuple(gpu.address for gpu in chosen if gpu.address)
+    found = replace(devices, addresses=addresses if len(addresses) == len(chosen) else ())
     if not source:
-        return devices
-    return replace(devices, notes=(f"GPUs, by {source}: {', '.join(gpu.text for gpu in chosen)}", *devices.notes))
+        return found
+    return replace(found, notes=(f"GPUs, by {source}: {', '.join(gpu.text for gpu in chosen)}", *devices.notes))
 
 
 #: Equal, by a test, to the schema's backends and to `validate.backends`.

@@ -30,7 +30,10 @@ MASKS = {
 
 @dataclass(frozen=True)
 class Gpu:
-    """One GPU: its number, its PCI address, its device node (a path of the host), the id that masks may name it by."""
+    """One GPU: its number, its PCI address, its device node (a path of the host), the id that masks may name it by.
+
+    What cannot be read is empty.
+    """
 
     index: int
     address: str
@@ -41,7 +44,7 @@ class Gpu:
     @property
     def text(self) -> str:
         """What doctor shows of it."""
-        return f"{self.index}: {self.address} ({self.node.name})"
+        return f"{self.index}: {self.address or 'address unknown'} ({self.node.name})"
 
 
 def open_errno(path: Path) -> int:
@@ -93,7 +96,7 @@ def _address_of(root: Path, node: Path) -> str:
     try:
         return (root / "sys/class/drm" / node.name / "device").resolve(strict=True).name
     except OSError:
-        return "address unknown"
+        return ""
 
 
 def _nvidia(root: Path) -> list[Gpu]:
@@ -117,7 +120,7 @@ def chosen(items: Sequence[str], gpus: Sequence[Gpu], source: str, hint: str) ->
     for item in items:
         names = {item.lower(), f"0000:{item.lower()}"}
         match = [gpu for gpu in gpus if names & {str(gpu.index), gpu.address.lower(), gpu.uuid.lower()}]
-        if not match:
+        if not item or not match:
             raise KitError(f"{source}: there is no GPU {item!r} here; there are: {there_are}", hint)
         if match[0] in found:
             raise KitError(f"{source} names GPU {item} twice", hint)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from images.access import Access
     from images.engine import Engine
     from pins.lock import Lock
 
@@ -39,6 +40,7 @@ def stream(
     *,
     backend: str,
     out_path: Path,
+    granted: Access | None = None,
     on_record: Callable[[dict[str, Any]], None] | None = None,
     on_stderr: Callable[[str], None] = nobody,
     extra: Mapping[str, bytes] | None = None,
@@ -46,10 +48,12 @@ def stream(
 ) -> list[dict[str, Any]]:
     """Run `python3 -m MODULE ARGV` in the image; return its records and leave them, byte for byte, in `out_path`.
 
+    `granted` is what it may use of the machine; without it, all that is there.
     `on_stderr` hears what a person should know about the run's access before it begins, then what the run says there.
     Until `end` they are in `<out_path>.part`. A run that is cut off (crash, deadline, memory, Ctrl-C) or that says
     something wrong leaves them in `<out_path>.partial` and an older `out_path` as it was; KitError says so.
     """
+    granted = granted or access(backend, engine.about())
     cargo, sources_sha256 = pack(lock.document, context_of(image, lock, backend), extra)
     sent = {
         "document": DOCUMENTS[module],
@@ -59,7 +63,6 @@ def stream(
         "lock_sha256": lock.sha256,
         "cargo_sha256": sources_sha256,
     }
-    granted = access(backend, engine.about())
     for note in granted.devices.notes:
         on_stderr(note)
     with Intake(out_path, sent, on_record) as intake, Stderr(on_stderr) as stderr:
