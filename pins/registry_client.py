@@ -125,9 +125,10 @@ class Client:
             return int(length) if answer.status_code == 200 and length.isdecimal() else None
 
     def pieces(self, response: Response, what: str) -> Iterator[bytes]:
-        """Yield the body of an answer; RegistryError when it ends early."""
+        """Yield the body of an answer as it comes, so that its reader can have enough; RegistryError when it is cut."""
         with explained(self.registry, what):
-            yield from response.iter_content(PIECE_BYTES)
+            while piece := response.raw.read1(PIECE_BYTES, decode_content=True):
+                yield piece
 
     def _again(self, asked: _Question, tries: int) -> Response:
         """Return the answer of the first try that is neither 429 nor 5xx, or the last one."""
@@ -152,6 +153,9 @@ class Client:
                 return response
             response.close()
             url = urljoin(url, response.headers["Location"])
+            if self.secure and urlsplit(url).scheme != "https":
+                shown = without_login(url)[:200]
+                raise RegistryError(f"cannot {asked.what}: {self.registry} redirects to {shown}", NO_REGISTRY)
         raise RegistryError(
             f"cannot {asked.what}: {self.registry} redirects more than {MAX_REDIRECTS} times, lastly to "
             f"{without_login(url)[:200]}",

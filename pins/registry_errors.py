@@ -53,9 +53,9 @@ def explained(registry: str, what: str) -> Iterator[None]:
         ) from error
     except exceptions.ProxyError as error:
         raise RegistryError(f"cannot {what}: the proxy does not let us: {_words(error)}", HINT_REACH) from error
-    except (exceptions.ChunkedEncodingError, exceptions.ContentDecodingError) as error:
-        raise RegistryError(f"cannot {what}: the answer of {registry} was cut off", HINT_REACH) from error
-    except exceptions.Timeout as error:
+    except (urllib3.exceptions.ProtocolError, urllib3.exceptions.DecodeError) as error:
+        raise RegistryError(f"cannot {what}: the answer of {registry} was cut off or garbled", HINT_REACH) from error
+    except (exceptions.Timeout, urllib3.exceptions.ReadTimeoutError) as error:
         raise RegistryError(f"cannot {what}: {registry} does not answer in time", HINT_REACH) from error
     except (exceptions.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError) as error:
         raise RegistryError(f"cannot {what}: {registry} cannot be reached: {_words(error)}", HINT_REACH) from error

@@ -1,5 +1,6 @@
 """Images are found in Debian's own registry, and in none of the ways in which a bad one answers."""
 
+import gzip
 import json
 import os
 import ssl
@@ -236,6 +237,20 @@ def test_a_document_that_is_cut_off_is_refused(fake, kind):
 
 
 @DOCUMENTS
+def test_a_document_that_comes_compressed_is_unpacked_and_a_broken_one_refused(fake, kind):
+    there = Image()
+    name = fake.put(there)
+    status, headers, body = fake.answers[path_of(kind, there)]
+    packed_up = gzip.compress(body)
+    fake.answers[path_of(kind, there)] = (status, headers | {"Content-Encoding": "gzip"}, b"no gzip at all" + packed_up)
+    with pytest.raises(KitError, match="was cut off"):
+        image(name)
+
+    fake.answers[path_of(kind, there)] = (status, headers | {"Content-Encoding": "gzip"}, packed_up)
+    assert image(name).config.digest == digest(there.config)
+
+
+@DOCUMENTS
 def test_a_document_without_end_is_given_up(fake, kind):
     there = Image()
     name = fake.put(there)
@@ -298,6 +313,44 @@ def test_a_redirect_is_followed_and_a_circle_is_left(fake):
     fake.answers[f"{MANIFESTS}1"] = endless(302, {"Location": f"{MANIFESTS}1"})
     with pytest.raises(KitError, match="redirects more than 5 times"):
         image(name)
+
+
+def test_a_redirect_from_encryption_to_none_is_not_followed(fake):
+    name = fake.put(Image())
+    fake.answers["/storage"] = fake.answers[f"{MANIFESTS}1"]
+    fake.answers[f"{MANIFESTS}1"] = (307, {"Location": "/storage"}, b"")
+    client = Client(fake.host)
+    client.secure = True  # as if it had been asked over https
+
+    with pytest.raises(KitError, match=f"redirects to http://{fake.host}/storage"):
+        image(name, client=client)
+    assert "/storage" not in [path for _, path, _ in fake.requests]
+
+
+def test_nobody_is_waited_for_longer_than_half_a_minute(fake, monkeypatch):
+    monkeypatch.setattr(registry_client, "MAX_RETRY_AFTER_S", 0.01)
+    there = Image()
+    name = fake.put(there)
+    fake.answers[f"{MANIFESTS}1"] = [(429, {"Retry-After": "99999"}, b""), fake.answers[f"{MANIFESTS}1"]]
+
+    assert image(name).manifest.digest == digest(there.manifest)
+
+
+def test_a_document_that_comes_byte_by_byte_is_given_up(fake, monkeypatch):
+    monkeypatch.setattr(registry_client, "DOCUMENT_S", 0.2)
+
+    def drip(handler):
+        handler.send_response(200)
+        handler.send_header("Content-Length", "1000")
+        handler.end_headers()
+        for _ in range(1000):
+            handler.wfile.write(b" ")
+            handler.wfile.flush()
+            time.sleep(0.02)
+
+    fake.answers[f"{MANIFESTS}1"] = drip
+    with pytest.raises(KitError, match="is too slow"):
+        image(f"{fake.host}/some/image:1")
 
 
 def test_a_registry_that_is_down_is_said():
