@@ -62,13 +62,8 @@ class Job:
 
     @property
     def builds(self) -> bool:
-        """Say whether anything is built at all."""
-        return builds(self.lock)
-
-
-def builds(lock: Lock) -> bool:
-    """Say whether a lock's image has to be made: a base to which nothing is added is the image itself."""
-    return bool(not lock.base or lock.debs or lock.wheels or lock.document["environment"])
+        """Say whether anything is built at all: a base to which nothing is added is the image itself."""
+        return bool(not self.lock.base or self.lock.debs or self.lock.wheels or self.lock.document["environment"])
 
 
 @dataclass(frozen=True)
