@@ -19,8 +19,10 @@ from bundle import layout
 from bundle.verify import verify
 from images.access import access
 from images.cargo import pack
+from images.engine import connect
 from schema import documents
 from schema.errors import KitError
+from tests import podman
 
 pytestmark = pytest.mark.engine
 
@@ -34,13 +36,13 @@ class Kit:
     def __init__(self, out, *options):
         self.out, self.options = out, options
 
-    def __call__(self, command, *argv, options=True):
+    def __call__(self, command, *argv, options=True, **environ):
         argv = [command, *argv, *(self.options if options else ())]
         done = subprocess.run(
             [sys.executable, "-X", "utf8", ROOT / "tasks.py", *argv],
             capture_output=True,
             text=True,
-            env=os.environ | {"KIT_OUT": str(self.out)},
+            env=os.environ | {"KIT_OUT": str(self.out)} | environ,
             check=False,
         )
         assert "Traceback" not in done.stderr, done.stderr
@@ -176,6 +178,27 @@ def test_nothing_in_the_bundle_names_this_machine(made):
         if path.is_file() and path.suffix != ".gz":
             text = path.read_text(encoding="utf-8")
             assert [name for name in names if len(name) > 3 and name in text] == [], path.name
+
+
+def test_podman_has_the_same_image_and_it_validates_there(kit, made, engine, tmp_path):
+    image = documents.read_json(Path(made["bundle"]).parent / "image.json")
+    service = podman.Podman(podman.program(tmp_path / "packages"), tmp_path)
+    try:
+        loaded = connect({"CONTAINER_HOST": service.url}, engine="podman")
+        loaded.load(engine.save(image["reference"]), image["reference"])
+        loaded.close()
+        done = Kit(tmp_path / "out", *kit.options)(
+            "validate", "--runtime", "podman", "--json", CONTAINER_HOST=service.url
+        )
+    finally:
+        service.stop()
+
+    assert done.returncode == 0, done.stderr[-2000:]
+    report = json.loads(done.stdout)
+    assert report["start"]["image_id"] == made["image_id"]
+    assert {finding["code"]: finding["status"] for finding in report["findings"]} == {
+        finding["code"]: finding["status"] for finding in made["findings"]
+    }
 
 
 @pytest.mark.parametrize("command", ["validate", "benchmark"])
