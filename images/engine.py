@@ -7,6 +7,7 @@ Podman's compatible socket are used alike; what differs between them is said in 
 from __future__ import annotations
 
 import os
+import time
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
     from images.access import Access
     from images.endpoint import Endpoint
+
+    Log = Callable[[str], None]
 
 CHUNK_BYTES = 4 << 20
 PATIENCE_S = 120  # an engine that is busy loading gigabytes answers a question only after a while
@@ -70,14 +73,7 @@ class Engine:
             raise EngineError(f"the engine has no image {reference}", "./kit build", code="absent", status=404)
         return found
 
-    def build(
-        self,
-        context: IO[bytes],
-        *,
-        tag: str = "",
-        nocache: bool = False,
-        on_log: Callable[[str], None] | None = None,
-    ) -> str:
+    def build(self, context: IO[bytes], *, tag: str = "", nocache: bool = False, on_log: Log | None = None) -> str:
         """Build a context (a tar) without network and return the engine's id of the image.
 
         EngineError, with the last lines of the log, when a step fails.
@@ -98,15 +94,7 @@ class Engine:
             return streams.built(answer, on_log)
 
     def work(
-        self,
-        image: str,
-        argv: list[str],
-        inputs: IO[bytes],
-        answer: IO[bytes],
-        *,
-        folder: str,
-        label: str,
-        on_log: Callable[[str], None],
+        self, image: str, argv: list[str], inputs: IO[bytes], answer: IO[bytes], *, folder: str, label: str, on_log: Log
     ) -> None:
         """Lay `inputs` into a container of `image`, run `argv` in its `folder`, write `folder/out` to `answer`.
 
@@ -159,17 +147,22 @@ class Engine:
             raise
         return True
 
-    def prune(self, label: str, *, until: str = "") -> None:
+    def prune(self, label: str, *, older_s: float = 0) -> None:
         """Remove the containers, running or not, and the nameless images that carry `label`.
 
-        With `until` (a duration such as `6h`) instead the images that are older, whether they have a name or not.
+        With `older_s` instead the images that are older than so many seconds, whether they have a name or not.
         """
-        chosen = {"dangling": ["false"], "until": [until]} if until else {"dangling": ["true"]}
+        ours = {"label": [label]}
         with door("remove what a build left behind"):
-            for item in [] if until else self.slow.containers(all=True, filters={"label": [label]}):
+            if older_s:
+                for item in self.slow.images(all=True, filters=ours):
+                    if item["Created"] < time.time() - older_s:
+                        self.remove(item["Id"], force=True)
+                return
+            for item in self.slow.containers(all=True, filters=ours):
                 with suppress(EngineError), door("remove a step's container"):  # the engine may be at it, too
                     self.slow.remove_container(item["Id"], v=True, force=True)
-            self.slow.prune_images(filters={"label": [label], **chosen})
+            self.slow.prune_images(filters=ours | {"dangling": ["true"]})
 
     def sweep(self) -> int:
         """Remove the containers of runs whose kit was killed; return how many there were."""

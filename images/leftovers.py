@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from images.engine import Engine
 
 REPOSITORY = "rocm-repro-kit"
-LONG_OVER = "6h"  # no build takes that long
+LONG_OVER_S = 6 * 3600.0  # no build takes that long
 
 
 def mark(out: Path) -> str:
@@ -50,7 +50,7 @@ def clear(engine: Engine, out: Path) -> None:
     engine.remove(name(out), force=True)
     try:
         engine.prune(label(out))
-        engine.prune(STEP_LABEL, until=LONG_OVER)
+        engine.prune(STEP_LABEL, older_s=LONG_OVER_S)
     except EngineError as error:
         if error.status != HTTPStatus.CONFLICT:
             raise

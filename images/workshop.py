@@ -9,6 +9,7 @@ from collections import deque
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
+from images.access import access
 from images.endpoint import EngineError
 from images.tarwriter import write_all
 
@@ -50,6 +51,7 @@ def work(
 @contextmanager
 def _container(engine: Engine, image: str, argv: list[str], folder: str, label: str) -> Iterator[str]:
     key, _, value = label.partition("=")
+    limits = [{"Name": name, "Soft": most, "Hard": most} for name, most in access("cpu", engine.about()).ulimits]
     with engine.door(f"create a container of {image}"):
         container = engine.slow.create_container(
             image,
@@ -59,7 +61,7 @@ def _container(engine: Engine, image: str, argv: list[str], folder: str, label: 
             working_dir=folder,
             labels={key: value},
             healthcheck={"test": ["NONE"]},
-            host_config=engine.slow.create_host_config(network_mode="none"),
+            host_config=engine.slow.create_host_config(network_mode="none", ulimits=limits),
             use_config_proxy=False,
         )["Id"]
     try:

@@ -99,8 +99,8 @@ class FakeEngine:
     def remove(self, reference, *, force=False):
         return self.images.pop(reference, None) is not None
 
-    def prune(self, label, *, until=""):
-        self.pruned.append((label, until))
+    def prune(self, label, *, older_s=0):
+        self.pruned.append((label, older_s))
 
     def sweep(self):
         self.swept += 1

@@ -4,7 +4,6 @@ import hashlib
 import io
 import json
 import os
-import subprocess
 import tarfile
 import time
 import zipfile
@@ -15,6 +14,7 @@ import pytest
 
 from images import archive, leftovers
 from images import build as builder
+from images.access import access
 from images.push import push
 from pins.fetch import fetch
 from pins.lock import PINS, from_document, load
@@ -128,14 +128,15 @@ class Ground:
         return self.engine.api.images(all=True, filters=ours) + self.engine.api.containers(all=True, filters=ours)
 
     def inside(self, made, script):
-        argv = ["docker", "run", "--rm", "--network=none", made["engine_id"], "sh", "-ec", script]
-        return subprocess.run(argv, capture_output=True, check=True).stdout.decode(errors="replace")
+        lines = []
+        argv, granted = ["sh", "-ec", script], access("cpu", self.engine.about())
+        code = self.engine.run(made["engine_id"], b"", argv, granted, deadline_s=60, on_line=lines.append)
+        assert code == 0
+        return [line.decode(errors="replace").strip() for line in lines]
 
 
 @pytest.fixture(scope="module")
 def ground(engine, tmp_path_factory):
-    if engine.about()["name"] == "podman":
-        pytest.skip("Podman loads no archive that lacks its base's layers")
     folder_, store = tmp_path_factory.mktemp("on-base"), Store()
     try:
         lock = tiny.fetched()
@@ -186,7 +187,7 @@ def test_odd_things_on_a_base_come_out_as_one_layer_twice_the_same(ground):
     seen = ground.inside(
         made, "cd /odd; cat linked-a linked-b across file-soon folder-soon/in; ls; ls replaced; dpkg --audit"
     )
-    assert seen.split() == [
+    assert seen == [
         "sharedchanged", "keptfile", "in", *sorted(
             ["across", "before-1970", "caf\u00e9", "dangling", "file-soon", "folder-soon",
              "linked-a", "linked-b", "mode", "not-utf8-\ufffd", "other", "pipe", "replaced", "tool", "tool-again"],
@@ -211,7 +212,7 @@ def test_nothing_is_left_in_the_engine_but_the_image(ground):
     made = ground.make(builder.check, environment={"NEW": "1"}, debs=[ground.deb(package())])
 
     assert ground.left(made["name"]) == []
-    assert ground.inside(made, "echo $NEW") == "1\n"
+    assert ground.inside(made, "echo $NEW") == ["1"]
 
 
 def test_it_is_pushed_by_what_is_added_and_pulled_by_the_recorded_digest(ground):
@@ -246,7 +247,7 @@ def test_its_base_comes_from_a_mirror_when_its_own_registry_is_gone(ground, tmp_
         out, store = ground.folder / "out" / moved.name, Store(tmp_path / "cache")
         made = builder.build(moved, ground.engine, store, out=out, progress=False)
 
-        assert ground.inside(made, "echo $NEW") == "1\n"
+        assert ground.inside(made, "echo $NEW") == ["1"]
         assert made["base"]["reference"] == f"127.0.0.1:1/kit/odd@{gone['digest']}"
         assert made["manifest_digest"] == ground.make(environment={"NEW": "1"})["manifest_digest"]
     finally:
@@ -259,7 +260,7 @@ def test_variables_alone_make_no_layer(ground):
     made = ground.make(environment={"NEW": "1"})
 
     assert made["diff_ids"] == made["base"]["diff_ids"]
-    assert ground.inside(made, "echo $NEW") == "1\n"
+    assert ground.inside(made, "echo $NEW") == ["1"]
 
 
 @pytest.mark.parametrize(
@@ -292,7 +293,7 @@ def test_wheels_lie_beside_the_python_of_the_base_twice_the_same(ground):
     said = ground.inside(
         made, "command -v python3; for p in python3 /usr/bin/python3; do $p -c 'import kitted' && echo $p; done; true"
     )
-    assert said.split() == ["/opt/venv/bin/python3", "python3"]
+    assert said == ["/opt/venv/bin/python3", "python3"]
     layer = ground.layer(made)
     assert not [
         name for name in layer if name.endswith("direct_url.json") or name.startswith(("kit-build", "root", "tmp"))
@@ -301,7 +302,7 @@ def test_wheels_lie_beside_the_python_of_the_base_twice_the_same(ground):
     flags = ground.inside(
         made, "head -c 8 /opt/venv/lib/python3*/site-packages/kitted/__pycache__/__init__*.pyc | od -An -tx1"
     )
-    assert flags.split()[4] == "01", "unchecked hash: no time of a build is in it"
+    assert flags[0].split()[4] == "01", "unchecked hash: no time of a build is in it"
 
 
 @pytest.mark.parametrize(

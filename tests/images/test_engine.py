@@ -110,13 +110,16 @@ def test_nameless_images_go_by_their_label_and_others_stay(engine):
         for number in (1, 2)
     )
     try:
-        engine.prune(label, until="6h")
+        engine.prune(label, older_s=3600)
         young = engine.image(first)
         engine.prune(label)
+        named = engine.image(second)
 
         assert young is not None
         assert engine.image(first) is None
-        assert engine.image(second) is not None
+        assert named is not None
+        engine.prune(label, older_s=-3600)
+        assert engine.image(second) is None, "long over, named or not"
     finally:
         engine.remove("rocm-repro-kit-test:prune", force=True)
 

@@ -14,8 +14,8 @@ class Refusing(FakeEngine):
         super().__init__()
         self.status = status
 
-    def prune(self, label, *, until=""):
-        super().prune(label, until=until)
+    def prune(self, label, *, older_s=0):
+        super().prune(label, older_s=older_s)
         raise EngineError("cannot remove what a build left behind", status=self.status)
 
 
@@ -24,7 +24,7 @@ def test_steps_of_this_folder_go_at_once_and_those_of_others_when_they_are_long_
 
     leftovers.clear(engine, tmp_path)
 
-    assert engine.pruned == [(leftovers.label(tmp_path), ""), (leftovers.STEP_LABEL, leftovers.LONG_OVER)]
+    assert engine.pruned == [(leftovers.label(tmp_path), 0), (leftovers.STEP_LABEL, leftovers.LONG_OVER_S)]
 
 
 def test_somebody_elses_pruning_is_no_error(tmp_path):
