@@ -214,7 +214,7 @@ def build(
         dry_run: show lock, inputs, sizes and steps; build nothing
         dockerfile: another recipe than images/Dockerfile, e.g. to see `--check` catch it
         slim: leave out kernels for other GPUs than these, e.g. gfx942 or gfx90a,gfx942: another lock, another image
-        runtime: the engine that builds: container (any) or docker; podman only pulls what needs no build
+        runtime: the engine: container (any), docker, or podman, which builds only on a base
     """
     from bundle.console import image_lines
     from images import build as builder
