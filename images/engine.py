@@ -155,7 +155,7 @@ class Engine:
         ours = {"label": [label]}
         with door("remove what a build left behind"):
             if older_s:
-                for item in self.slow.images(all=True, filters=ours):
+                for item in self.slow.images(filters=ours):  # whose own steps go with them
                     if item["Created"] < time.time() - older_s:
                         self.remove(item["Id"], force=True)
                 return
