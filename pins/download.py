@@ -13,8 +13,7 @@ from typing import IO, TYPE_CHECKING
 from pins.file_lock import alone, is_at
 from pins.paths import opened
 from pins.references import OCI, parse
-from pins.registry_client import LATER
-from pins.registry_client import Client as Registry
+from pins.registry_client import LATER, Clients
 from pins.registry_errors import RegistryError
 from pins.store import CHUNK, file_sha256
 from pins.web import Client, LaterError, RangeError, RefusedError
@@ -76,11 +75,16 @@ class Downloader:
     ) -> None:
         self.store, self.advance, self.tell = store, advance, tell
         self.client = Client(timeout_s)
-        self.registries: dict[str, Registry] = {}
+        self.registries = Clients(timeout_s)
         self.stop = threading.Event()
         self.dead: dict[str, str] = {}
         self.lock = threading.Lock()
         self.downloaded_bytes = 0
+
+    def close(self) -> None:
+        """Close the connections, which no thread may use any more."""
+        self.client.close()
+        self.registries.close()
 
     def get(self, item: Input, places: list[Place]) -> list[str]:
         """Bring one file into the store; return why no place had it, or nothing when one did.
@@ -190,16 +194,15 @@ class Downloader:
     def _registry_blocks(self, address: str, start: int) -> Iterator[bytes]:
         """Yield a blob of a registry from `start` on; what goes wrong is LaterError or RefusedError."""
         place = parse(address.removeprefix(OCI))
-        with self.lock:
-            client = self.registries.setdefault(
-                place.registry, Registry(place.registry, timeout_s=self.client.timeout_s)
-            )
+        came = False
         try:
-            yield from client.blob(place.repository, place.digest, start, tries=1)
+            for block in self.registries.of(place.registry).blob(place.repository, place.digest, start, tries=1):
+                came = True
+                yield block
         except RegistryError as error:
             if error.status and error.status not in LATER:
                 raise RefusedError(error.message) from error
-            raise LaterError(error.message, unreachable=not error.status) from error
+            raise LaterError(error.message, unreachable=not (error.status or came)) from error
 
     def _bury(self, source: str, words: str) -> None:
         with self.lock:

@@ -115,7 +115,7 @@ def _download(items: list[Input], downloader: Downloader, sources: Sources) -> d
         # After an error or Ctrl-C running downloads stop at their next block, and waiting ones never begin.
         downloader.stop.set()
         pool.shutdown(wait=True, cancel_futures=True)
-        downloader.client.close()
+        downloader.close()
     return failed
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from pins import resolve_index, wheels
 from pins.progress import Progress
 from pins.references import OCI, parse
-from pins.registry_client import Client as Registry
+from pins.registry_client import Clients
 from pins.store import file_sha256
 from pins.web import Client, LaterError, RangeError, RefusedError
 from schema.errors import KitError
@@ -66,15 +66,14 @@ class _Scout:
 
     def __init__(self, timeout_s: float) -> None:
         self.client = Client(timeout_s)
-        self.registries: dict[str, Registry] = {}
+        self.registries = Clients(timeout_s)
         self.dead: dict[str, str] = {}
         self.lock = threading.Lock()
 
     def close(self) -> None:
         """Close the connections."""
         self.client.close()
-        for registry in self.registries.values():
-            registry.close()
+        self.registries.close()
 
     def look(self, item: Input, places: list[Place]) -> Reached:
         """Return how it stands with a file."""
@@ -147,9 +146,7 @@ class _Scout:
 
     def _in_a_registry(self, address: str) -> tuple[State, str]:
         place = parse(address.removeprefix(OCI))
-        with self.lock:
-            client = self.registries.setdefault(place.registry, Registry(place.registry))
-        there = client.size(place.repository, place.digest) is not None
+        there = self.registries.of(place.registry).size(place.repository, place.digest) is not None
         return ("there", "") if there else ("gone", "does not have it")
 
 

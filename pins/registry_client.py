@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import ssl
+import threading
 import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urljoin, urlsplit
@@ -190,6 +191,26 @@ class Client:
         words = "; ".join(f"{code}: {message}" if message else code for code, message in errors)
         codes = tuple(code for code, _ in errors)
         return refusal(self.registry, what, response.status_code, codes, words[:300])
+
+
+class Clients:
+    """A client for each registry, made when it is first asked for; threads share them."""
+
+    def __init__(self, timeout_s: float = 60) -> None:
+        self.timeout_s, self.lock = timeout_s, threading.Lock()
+        self.made: dict[str, Client] = {}
+
+    def of(self, registry: str) -> Client:
+        """Return the client of a registry."""
+        with self.lock:
+            if registry not in self.made:
+                self.made[registry] = Client(registry, timeout_s=self.timeout_s)
+            return self.made[registry]
+
+    def close(self) -> None:
+        """Close all connections."""
+        for client in self.made.values():
+            client.close()
 
 
 def _session() -> Session:

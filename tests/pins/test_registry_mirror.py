@@ -230,6 +230,18 @@ def test_a_file_that_was_cut_off_is_gone_on_with(fake, tmp_path, monkeypatch):
     assert asked == [None, "bytes=1500-"]
 
 
+def test_a_file_that_is_always_cut_off_does_not_stop_the_others(fake, tmp_path, monkeypatch):
+    lock = lock_of(CONTENTS)
+    other, sources = cut_off(monkeypatch, tmp_path, f"oci://{fake.host}/kit/mirror")
+    cuts, whole = [cut(b"a" * 2)] * 4, (200, {}, CONTENTS["bb"])
+    fake.answers[blob_of(lock)] = cuts
+    fake.answers[f"/v2/kit/mirror/blobs/sha256:{lock.debs[1]['sha256']}"] = [(503, {}, b"")] * 3 + [whole]
+
+    with pytest.raises(KitError, match="no source has 1 of the files"):
+        fetch(lock, other, progress=False, sources=sources)
+    assert other.has(lock.debs[1]["sha256"])
+
+
 def test_a_registry_that_is_down_is_asked_a_few_times_and_then_left(tmp_path, monkeypatch):
     lock = lock_of(CONTENTS)
     other, sources = cut_off(monkeypatch, tmp_path, "oci://127.0.0.1:1/kit/mirror")
