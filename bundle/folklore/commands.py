@@ -37,6 +37,7 @@ PIP_VALUES = frozenset({
     "--editable", "--no-binary", "--only-binary", "--trusted-host", "--progress-bar", "--proxy", "--python", "-p",
     "--index", "--torch-backend", "--index-strategy", "--config-settings", "-C", "--default-timeout", "-n", "--name",
 })  # fmt: skip
+SETS = re.compile(r"^[ \t]*(?:export[ \t]+)?[A-Z][A-Z0-9]*_[A-Z0-9_]+=", re.MULTILINE)
 PIPED = 3  # commands before one that are kept
 APT_VALUES = frozenset({"-o", "--option", "-t", "--target-release", "-c"})
 
@@ -52,24 +53,34 @@ def read(text: Text, source: str, line: int = 1, programs: frozenset[str] = froz
         before = [*before[-PIPED:], tuple(word.text for word in simple.words)] if simple.piped else []
         if simple.heredoc and simple.words:
             body, first = simple.heredoc
-            if simple.words[0].text.rpartition("/")[2] in SHELLS | {"ssh", "RUN"}:
+            if simple.words[0].text.rpartition("/")[2] in SHELLS | {"ssh"} or SETS.search(body):
                 read(text, body, first, programs)
+        for word in simple.words:
+            if "\n" in word.text or word.text.startswith("export "):
+                _written(text, word, programs)
+
+
+def _written(text: Text, word: Word, programs: frozenset[str]) -> None:
+    """Read text that is kept or written elsewhere, and sets variables there."""
+    if SETS.search(word.text):
+        read(text, word.text, word.line, programs)
 
 
 def note_comments(text: Text, script: Script) -> None:
-    """Put each comment beside its line, and one that has a line of its own beside the first line below it too."""
+    """Put each comment beside its line, and one that has a line of its own beside those below it, to the next gap."""
     busy = {word.line for simple in script.commands for word in simple.words}
     own: list[str] = []
+    heads = False  # whether the comments have had lines below them
     for line in range(min([*busy, *script.comments], default=1), max([*busy, *script.comments], default=0) + 1):
         comment = script.comments.get(line, "")
         text.comment(line, comment)
         if line in busy:
             text.say(line, " ".join(own))
-            own = []
+            heads = True
         elif comment:
-            own.append(comment)
+            own, heads = [*([] if heads else own), comment], False
         else:
-            own = []
+            own, heads = [], False
 
 
 def _simple(words: Sequence[Word], before: tuple[tuple[str, ...], ...], programs: frozenset[str]) -> Iterator[Item]:
@@ -90,6 +101,7 @@ def _command(words: list[Word], before: tuple[tuple[str, ...], ...], programs: f
     """Yield a command, and what it sets, installs, or runs."""
     command = Command(words[0].line, tuple(words), before)
     yield command
+    yield from _passed(words)
     program, rest = command.program, words[1:]
     if found := POWERSHELL.fullmatch(words[0].text):
         value = found[2] or (rest[1].text if len(rest) > 1 and rest[0].text == "=" else "")
@@ -106,6 +118,15 @@ def _command(words: list[Word], before: tuple[tuple[str, ...], ...], programs: f
         yield from _wrapped(rest, before, programs)
     else:
         yield from _installed(program, rest)
+
+
+def _passed(words: Sequence[Word]) -> Iterator[Setting]:
+    """Yield the variables that `-e NAME=VALUE` passes on, to whatever program; lists of such options too."""
+    for option, word in zip(words, [*words[1:], Word("", 0)], strict=True):
+        name, _, value = option.text.partition("=")
+        text = word.text if name in {"-e", "--env", "-x"} and not value else value if name == "--env" else ""
+        if (found := ASSIGNMENT.fullmatch(text)) and found[1].isupper():
+            yield Setting(option.line if value else word.line, found[1], found[2], "exported")
 
 
 def _exports(words: Sequence[Word]) -> Iterator[Setting]:
@@ -153,8 +174,6 @@ def _engine(engine: str, words: list[Word], programs: frozenset[str]) -> Iterato
         if not equals and name not in SWITCHES and rest:
             value = rest.pop(0).text
         options.append((name, value, word.line))
-        if name == "env" and (found := ASSIGNMENT.fullmatch(value)):
-            yield Setting(word.line, found[1], found[2], "exported")
     if rest:
         if verbs[0].text != "exec":
             yield Run(words[0].line, engine, rest[0].text, tuple(options))

@@ -73,10 +73,14 @@ def holds(rule: Mapping[str, Any], item: Item, text: Text) -> dict[str, str] | N
 
 def _applies(when: Mapping[str, Any], item: Item, text: Text, found: Mapping[str, str]) -> bool:
     """Tell whether the surroundings are those that a rule asks for."""
-    near = f"{text.words_near(item)} {item.shown if isinstance(item, Api) else ''}"[:LONGEST]
+    words = text.words_near(item)
+    shown = item.shown if isinstance(item, Api) else ""
+    near, around = (
+        f"{shown} {part}"[:LONGEST] for part in (words.partition("\n")[0], words)
+    )  # without the heading, with
     if "kinds" in when and text.kind not in when["kinds"]:
         return False
-    asked = (("file", text.narrow), ("not_file", text.narrow), ("near", near), ("not_near", near))
+    asked = (("file", text.narrow), ("not_file", text.narrow), ("near", near), ("not_near", around))
     return all(
         bool(_pattern(when[part].replace("{gfx}", found.get("gfx", "{gfx}"))).search(words))
         is not part.startswith("not_")
@@ -173,6 +177,8 @@ def _run(match: Mapping[str, Any], item: Run) -> dict[str, str] | None:
     if not _fits(match, "image", item.image) or item.engine not in match.get("engine", [item.engine]):
         return None
     if "without" in match and any(_pattern(match["without"]).search(option) for option in shown):
+        return None
+    if "with" in match and not any(_pattern(match["with"]).search(option) for option in shown):
         return None
     for option, (_, value, line) in zip(shown, item.options, strict=True):
         if _pattern(match["option"]).fullmatch(option):
