@@ -18,24 +18,46 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 PIECE_BYTES = 1 << 20
-_FROM = re.compile(r"^\s*FROM\s", re.IGNORECASE)
+_FROM = re.compile(r"\s*FROM\s+(?:--\S+\s+)*(?P<image>\S+)(?:\s+AS\s+(?P<stage>\S+))?", re.IGNORECASE)
+_DIGEST = re.compile(r"@sha256:[0-9a-f]{64}$")
+_COPY = re.compile(r"\s*COPY\s.*--from=(?P<image>\S+)", re.IGNORECASE)
+_ADD = re.compile(r"\s*ADD\s.*?(?P<place>(?:https?|ftp|git)://\S+|git@\S+)", re.IGNORECASE)
 
 
 def dockerfile(text: str, epoch: int, environment: Mapping[str, str], label: str) -> str:
     """Return a Dockerfile in which every stage carries the label, the epoch and the lock's environment.
 
-    Raises KitError when there is no FROM line, or a value that a Dockerfile cannot hold.
+    Raises KitError when there is no FROM line, for a value that a Dockerfile cannot hold, and for what the engine would
+    fetch by a name that may mean something else tomorrow. (A RUN has no network, so it need not be read.)
     """
     lines = []
+    stages, count = {"scratch"}, 0
     for line in text.splitlines():
         lines.append(line)
-        if _FROM.match(line):
+        _refuse_outside(line, stages)
+        if match := _FROM.match(line):
+            stages |= {str(count), (match["stage"] or "scratch").lower()}
+            count += 1
             lines.append(f"LABEL {label}")
             lines.append(f"ARG SOURCE_DATE_EPOCH={epoch}")
             lines += [f"ENV {name}={_quoted(name, value)}" for name, value in sorted(environment.items())]
     if len(lines) == len(text.splitlines()):
         raise KitError("the Dockerfile has no FROM line", "begin with images/Dockerfile")
     return "\n".join(lines) + "\n"
+
+
+def _refuse_outside(line: str, stages: set[str]) -> None:
+    image = _FROM.match(line) or _COPY.match(line)
+    if image and image["image"].lower() not in stages and not _DIGEST.search(image["image"]):
+        raise KitError(
+            f"the Dockerfile takes {image['image']} by a name that moves: {line.strip()[:200]}",
+            "name it by digest: repository@sha256:..., or begin FROM scratch as images/Dockerfile does",
+        )
+    if place := _ADD.match(line):
+        raise KitError(
+            f"the Dockerfile fetches {place['place'][:200]}, whatever is there then",
+            "put the file beside the lock's inputs: a package or a wheel, by sha256",
+        )
 
 
 def _quoted(name: str, value: str) -> str:

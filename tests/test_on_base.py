@@ -7,7 +7,7 @@ import os
 import tarfile
 import time
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -93,6 +93,7 @@ class Ground:
     store: Store
     lock: dict
     folder: Path
+    made: set = field(default_factory=set)
 
     def deb(self, data, name="kit-odd", version="1"):
         return self._kept(data) | {
@@ -113,7 +114,9 @@ class Ground:
     def make(self, how=builder.build, **more):
         lock = from_document(self.lock | more)
         fetch(lock, self.store, progress=False)
-        return how(lock, self.engine, self.store, out=self.folder / "out" / lock.name, progress=False)
+        made = how(lock, self.engine, self.store, out=self.folder / "out" / lock.name, progress=False)
+        self.made.add(made["engine_id"])
+        return made
 
     def layer(self, made):
         """Return {name: TarInfo} of our layer, from the archive that was kept."""
@@ -165,7 +168,7 @@ def ground(engine, tmp_path_factory):
     ground = Ground(engine, registry, store, document, folder_)
     yield ground
     registry.stop()
-    for name in ("rocm-repro-kit:kit-test-on-base", f"{named['repo']}@{named['digest']}"):
+    for name in (*ground.made, f"{named['repo']}@{named['digest']}"):
         engine.remove(name, force=True)
 
 

@@ -1,5 +1,6 @@
 import io
 import tarfile
+from pathlib import Path
 
 import pytest
 
@@ -53,16 +54,55 @@ def test_a_file_that_shrinks_while_it_is_sent_is_an_error(entries, tmp_path):
 
 
 def test_every_stage_knows_the_epoch_and_the_environment():
-    text = dockerfile("# c\nFROM a AS b\nRUN x\n from scratch\n", 7, {"B": 'say "$HOME\\"', "A": "1"}, "l=x")
+    text = dockerfile("# c\nFROM scratch AS b\nRUN x\n from b\n", 7, {"B": 'say "$HOME\\"', "A": "1"}, "l=x")
 
     settings = 'LABEL l=x\nARG SOURCE_DATE_EPOCH=7\nENV A="1"\nENV B="say \\"\\$HOME\\\\\\""\n'
-    assert text == f"# c\nFROM a AS b\n{settings}RUN x\n from scratch\n{settings}"
+    assert text == f"# c\nFROM scratch AS b\n{settings}RUN x\n from b\n{settings}"
 
 
 @pytest.mark.parametrize(
     ("text", "environment", "message"),
-    [("RUN x\n", {}, "no FROM"), ("FROM x\n", {"A": "1\nRUN evil"}, "line break in A")],
+    [("RUN x\n", {}, "no FROM"), ("FROM scratch\n", {"A": "1\nRUN evil"}, "line break in A")],
 )
 def test_what_a_dockerfile_cannot_hold_is_refused(text, environment, message):
     with pytest.raises(KitError, match=message):
         dockerfile(text, 7, environment, "l=x")
+
+
+DIGEST = "@sha256:" + "a" * 64
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("FROM rocm/pytorch:latest\n", "takes rocm/pytorch:latest by a name that moves"),
+        ("FROM rocm/pytorch\n", "takes rocm/pytorch by"),
+        ("from --platform=linux/amd64 rocm/pytorch:6.4 as b\n", "takes rocm/pytorch:6.4 by"),
+        (f"FROM x{DIGEST}\nFROM y\n", "takes y by"),
+        (f"FROM x{DIGEST[:-1]}\n", "by a name that moves"),
+        ("FROM ${BASE}\n", r"takes \$\{BASE\} by"),
+        ("FROM later\nFROM scratch AS later\n", "takes later by"),
+        ("FROM scratch\nCOPY --from=busybox:1 /bin/sh /\n", "takes busybox:1 by"),
+        ("FROM scratch\nCOPY --chown=1 --from=1 /a /\n", "takes 1 by"),
+        ("FROM scratch\nADD https://example.invalid/ort.git /x\n", "fetches https://example.invalid/ort.git"),
+        ("FROM scratch\nadd --chown=1 http://example.invalid/x /x\n", "fetches http://example.invalid/x"),
+        ("FROM scratch\nADD git@example.invalid:x.git /x\n", "fetches git@example.invalid:x.git"),
+    ],
+)
+def test_a_recipe_that_takes_what_may_be_something_else_tomorrow_is_refused(text, says):
+    with pytest.raises(KitError, match=says):
+        dockerfile(text, 7, {}, "l=x")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"FROM --platform=linux/amd64 127.0.0.1:5000/x{DIGEST} AS Base\nFROM base\nCOPY --from=base /a /\n",
+        "FROM scratch\nFROM scratch\nCOPY --from=0 /a /\nCOPY --from=1 /a /\nADD first.tar /\n",
+        "FROM scratch\nRUN echo FROM x; echo ADD http://x\n# FROM y\n",
+        (Path(__file__).parents[2] / "images/Dockerfile").read_text(encoding="utf-8"),
+    ],
+    ids=["by digest", "by number", "words elsewhere", "our own"],
+)
+def test_a_recipe_that_always_takes_the_same_is_not(text):
+    assert dockerfile(text, 7, {}, "l=x")
