@@ -19,8 +19,8 @@ SUPPRESSED = re.compile(r"kit-folklore:\s*ok\s+([\w-]+(?:\s*,\s*[\w-]+)*)")
 #: A sentence that says this around the wrong form does not advise it.
 WARNS = re.compile(
     r"\b(?:do(?:es)? not|don'?t|doesn'?t|never|(?<!to )avoid|must not|should not|shouldn'?t|cannot|can'?t|isn'?t|"
-    r"aren'?t|no such|no longer|nothing reads|not (?:an? |the )?(?:real|exist\w*|support\w*|needed|necessary|read|recommended|"
-    r"valid|required|used|available|work\w*|set|exhaustive)|removed|deprecated|obsolete|wrong|incorrect|bogus|myths?|"
+    r"aren'?t|no such|no longer|nothing reads|not (?:an? |the )?(?:real|exist\w*|support\w*|needed|necessary|read|"
+    r"recommended|valid|required|used|available|work\w*|set|exhaustive)|removed|deprecated|obsolete|wrong|incorrect|bogus|myths?|"
     r"folklore|instead of|rather than|(?:is|are|be|was|were) ignored|no effect|harmful|non-?existent|unset|ruled out|"
     r"mistakes?|still crash\w*|typos?|fake)\b|❌|✗|🚫|不要|不存在|无效|错误",
     re.IGNORECASE,

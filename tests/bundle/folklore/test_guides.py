@@ -15,8 +15,8 @@ COMMANDS = [
         'HF_HOME="/app/models" rocm/vllm:rocm7.12.0_gfx94X-dcgpu_ubuntu24.04_py3.12_pytorch_2.9.1_vllm_0.16.0 bash'
     ),
     (
-        "docker run -it --device /dev/dri --device /dev/kfd --device /dev/infiniband --network host --ipc host --group-add "
-        "video --cap-add SYS_PTRACE --security-opt seccomp=unconfined --privileged -v $HOME:$HOME --shm-size 128G "
+        "docker run -it --device /dev/dri --device /dev/kfd --device /dev/infiniband --network host --ipc host "
+        "--group-add video --cap-add SYS_PTRACE --security-opt seccomp=unconfined --privileged --shm-size 128G "
         "rocm/megatron-lm:v25.4"
     ),
     "docker run --runtime=amd -e AMD_VISIBLE_DEVICES=all rocm/rocm-terminal rocm-smi",

@@ -2,6 +2,7 @@
 
 import re
 import time
+from pathlib import Path
 
 import pytest
 
@@ -102,3 +103,11 @@ def test_hostile_text_takes_no_time_and_raises_nothing(kind, unit):
     lint.check(source, kind)
 
     assert time.process_time() - begun < 10
+
+
+def test_every_code_is_in_the_docs():
+    page = (Path(__file__).parents[3] / "docs/reference/folklore.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"`([a-z0-9]+(?:-[a-z0-9]+)*)`", page))
+    codes = {rule["code"] for rule in rules.load()}
+
+    assert {code for code in codes if not code.startswith("claim-")} - told == set()
