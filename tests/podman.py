@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -41,10 +42,10 @@ def program(folder):
 
 
 class Podman:
-    """A service that runs until `stop`; `url` is what CONTAINER_HOST takes."""
+    """A service that runs until `stop`; `url` is what CONTAINER_HOST takes. Its folder's path is short: Podman wants it."""
 
-    def __init__(self, usr, folder):
-        self.folder = folder
+    def __init__(self, usr):
+        self.folder = folder = Path(tempfile.mkdtemp(prefix="kit-podman-"))
         self.url = f"unix://{folder}/podman.sock"
         home = folder / "home/.config/containers"
         home.mkdir(parents=True)
@@ -58,28 +59,22 @@ class Podman:
         }
         # runc, since crun cannot work where version 1 and 2 of cgroups are mixed
         runtime = "crun" if Path("/sys/fs/cgroup/cgroup.controllers").exists() else "runc"
-        self.command = [
-            f"{usr}/bin/podman",
-            "--root",
-            f"{folder}/root",
-            "--runroot",
-            f"{folder}/run",
-            "--runtime",
-            runtime,
-        ]
+        places = ["--root", f"{folder}/root", "--runroot", f"{folder}/run"]
+        self.command = [f"{usr}/bin/podman", *places, "--runtime", runtime]
         service = [*self.command, "system", "service", "--time", "0", self.url]
         with (folder / "log").open("wb") as log:
             self.process = subprocess.Popen(service, env=self.environ, stdout=log, stderr=log)
         deadline = time.monotonic() + 20
         while not (folder / "podman.sock").exists():
             if self.process.poll() is not None or time.monotonic() > deadline:
+                said = (folder / "log").read_text()[-300:]
                 self.stop()
-                pytest.skip(f"Podman's service does not start here: {(folder / 'log').read_text()[-300:]}")
+                pytest.skip(f"Podman's service does not start here: {said}")
             time.sleep(0.05)
 
     def stop(self):
         self.process.terminate()
         self.process.wait(30)
-        subprocess.run(
-            [*self.command, "system", "reset", "--force"], env=self.environ, capture_output=True, check=False
-        )
+        reset = [*self.command, "system", "reset", "--force"]
+        subprocess.run(reset, env=self.environ, capture_output=True, check=False)
+        shutil.rmtree(self.folder)

@@ -182,7 +182,7 @@ def test_nothing_in_the_bundle_names_this_machine(made):
 
 def test_podman_has_the_same_image_and_it_validates_there(kit, made, engine, tmp_path):
     image = documents.read_json(Path(made["bundle"]).parent / "image.json")
-    service = podman.Podman(podman.program(tmp_path / "packages"), tmp_path)
+    service = podman.Podman(podman.program(tmp_path / "packages"))
     try:
         loaded = connect({"CONTAINER_HOST": service.url}, engine="podman")
         loaded.load(engine.save(image["reference"]), image["reference"])

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.engine
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
-    started = podmans.Podman(podmans.program(tmp_path_factory.mktemp("packages")), tmp_path_factory.mktemp("podman"))
+    started = podmans.Podman(podmans.program(tmp_path_factory.mktemp("packages")))
     yield started
     started.stop()
 
