@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from images import hostgpu
+from images.devices import elsewhere
 from images.endpoint import EngineError
 from images.hostgpu import finding
 from images.room import Room, engine_place, needs, rooms
@@ -65,6 +66,8 @@ def look(
     gpus = hostgpu.gather(root)
     found = [_engine(engine, gather_system(root)), *_engine_kind(about)]
     found += hostgpu.judge(gpus, about, environ)
+    if not (elsewhere(about) or gpus["wsl"]):
+        found += hostgpu.numbered(root, environ)
     if gpus["user_namespace"]:
         reason = "this shell is in a user namespace: users and groups of the host are mapped or missing here"
         found.append(finding("host.user_namespace", "warn", "uid_map", reason, "run it outside, on the host itself"))

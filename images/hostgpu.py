@@ -11,8 +11,9 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from images.devices import UNMAPPED, UNMAPPED_HINT, elsewhere, open_to_all
-from images.gpus import open_errno, render_nodes
+from images.gpus import MASKS, listed, masked, open_errno, render_nodes
 from pins.paths import matching, text_of, there
+from schema.errors import KitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 NOBODY = 65534
 VENDORS = {"0x1002": "amd", "0x10de": "nvidia"}
 GPU_CLASSES = ("0x03", "0x12")  # display controllers, processing accelerators
+APPTAINER = {"APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"}
 NOT_A_GPU_RESULT = "runs here compute on the CPU: not a GPU result"
 
 
@@ -68,6 +70,22 @@ def judge(facts: Mapping[str, Any], about: Mapping[str, Any], environ: Mapping[s
     return found or [finding("gpu.present", "skip", "no AMD or NVIDIA GPU", NOT_A_GPU_RESULT)]
 
 
+def numbered(root: Path, environ: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the GPUs of this machine by the numbers that `--gpus` takes, and what the caller's variables leave."""
+    found = []
+    for backend in MASKS:
+        here = listed(backend, root)
+        seen = [gpu.text for gpu in here]
+        try:
+            left, source = masked(backend, here, environ) if here else ([], "")
+        except KitError as error:
+            found.append(finding("gpu.numbers", "fail", seen, error.message, error.hint))
+            continue
+        reason = f"{source}: a run gets {', '.join(gpu.text for gpu in left)}" if source else ""
+        found += [finding("gpu.numbers", "pass", seen, reason)] if here else []
+    return found
+
+
 def _amd(facts: Mapping[str, Any], about: Mapping[str, Any], environ: Mapping[str, str]) -> list[dict[str, Any]]:
     gpus = [device["address"] for device in facts["pci"] if device["maker"] == "amd"]
     if not (facts["amdgpu"] or facts["kfd_in_kernel"]):
@@ -88,7 +106,9 @@ def _amd(facts: Mapping[str, Any], about: Mapping[str, Any], environ: Mapping[st
         missing.append("/dev/dri/renderD*")
     if missing:
         reason = f"the kernel offers the GPU, but {' and '.join(missing)} is not in /dev"
-        if facts["inside"]:
+        if environ.keys() & APPTAINER:  # not its `--rocm`, which brings the host's ROCm in place of the image's
+            remedy = "start Apptainer with `--bind=/dev/kfd --bind=/dev/dri`"
+        elif facts["inside"]:
             remedy = "start the container that this runs in with `--device=/dev/kfd --device=/dev/dri`"
         else:
             remedy = "`sudo udevadm trigger --subsystem-match=kfd --subsystem-match=drm` makes udev create it"
@@ -108,6 +128,8 @@ def _opens(
         return finding(code, "pass", seen)
     if node["errno"] == errno.EACCES:
         return _denied(node, facts, about, seen)
+    if node["errno"] == errno.EPERM and "renderD" in node["path"] and any(map(_ours, facts["nodes"])):
+        return finding(code, "skip", seen, "the device cgroup of this shell leaves it to others: no run gets it")
     if node["errno"] == errno.EPERM:
         reason = f"{node['path']} is refused by a device cgroup or a security module, whatever the groups"
         slurm = "ask Slurm for the GPU: `srun --gres=gpu:1 ...` (ConstrainDevices hides the others)"
@@ -115,6 +137,10 @@ def _opens(
         return finding(code, "fail", seen, reason, remedy)
     reason = f"{node['path']} answers {seen['open']}: the driver is there but does not serve this GPU"
     return finding(code, "fail", seen, reason, "`sudo dmesg | grep -iE 'kfd|amdgpu'` says why")
+
+
+def _ours(node: Mapping[str, Any]) -> bool:
+    return "renderD" in node["path"] and node["errno"] != errno.EPERM
 
 
 def _denied(
@@ -148,7 +174,7 @@ def _denied_rootless(
         return finding(code, "fail", seen, reason, allow)
     if about.get("oci_runtime") == "crun" and node["member"]:
         return finding(code, "pass", seen, "rootless Podman with crun keeps this user's groups")
-    reason = "in a rootless container host groups do not exist; only crun can keep them (keep-groups)"
+    reason = "a rootless container is a user namespace without the host's groups; only crun can keep them (keep-groups)"
     remedy = 'install crun, then set `runtime = "crun"` in ~/.config/containers/containers.conf (keep-groups is passed)'
     return finding(code, "fail", seen, reason, remedy)
 

@@ -42,7 +42,7 @@ def program(folder):
 
 
 class Podman:
-    """A service that runs until `stop`; `url` is what CONTAINER_HOST takes. Its folder's path is short: Podman wants it."""
+    """A service that runs until `stop`; `url` is what CONTAINER_HOST takes. Its path is short: Podman wants that."""
 
     def __init__(self, usr):
         self.folder = folder = Path(tempfile.mkdtemp(prefix="kit-podman-"))

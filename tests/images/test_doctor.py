@@ -11,6 +11,7 @@ import pytest
 
 from images import doctor, hostgpu, room
 from images.endpoint import EngineError
+from images.sockets import start
 from pins.host import Host
 from schema.errors import KitError
 from tests.fakes import FakeEngine
@@ -261,6 +262,76 @@ def test_devices_of_an_engine_elsewhere_are_not_judged_by_this_host_s(where, tmp
     found = only(judged(root, {where: True}), "skip")
 
     assert "cannot be judged from here" in found["reason"]
+
+
+def test_a_job_s_other_gpus_are_no_fault_of_its_own(tmp_path):
+    root = tree(tmp_path, pci=AMD, nodes=(*NODES, "/dev/dri/renderD129"), files=KERNEL)
+    findings = judged(root, opened=lambda path: errno.EPERM if path.name == "renderD129" else 0)
+
+    assert [item["status"] for item in findings] == ["pass", "pass", "pass", "skip"]
+    assert "leaves it to others" in findings[-1]["reason"]
+
+
+def test_rootless_podman_without_crun_is_told_of_its_user_namespace_and_joins_nothing(tmp_path):
+    """OB-02 of the public reports: /dev/kfd is nobody's, and a root user is told to join nogroup."""
+    files = KERNEL | {"proc/self/uid_map": "0 1000 1\n1 100000 65536\n"}
+    root = tree(tmp_path, pci=AMD, nodes=NODES, files=files)
+    findings = judged(root, PODMAN_RUNC, opened=lambda _path: errno.EACCES, node={"gid": 65534, "group": "nogroup"})
+    found = next(item for item in findings if item["code"] == "gpu.amd_access")
+
+    assert found["status"] == "fail"
+    assert "user namespace" in found["reason"]
+    assert "crun" in found["remedy"]
+    assert "keep-groups" in found["remedy"]
+    assert not [word for word in (*NEVER, "usermod") if word in text_of(findings)]
+
+
+@pytest.mark.parametrize("variable", ["APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"])
+def test_nodes_that_apptainer_was_not_given_are_bound_and_never_by_rocm(variable, tmp_path):
+    """OB-06 of the public reports: a contained /dev, or the host's ROCm in place of the image's."""
+    root = tree(tmp_path, pci=AMD, files=KERNEL)
+    found = only(judged(root, environ={variable: "/scratch/p1/rocm.sif"}), "fail")
+
+    assert found["code"] == "gpu.amd_nodes"
+    assert "--bind=/dev/kfd --bind=/dev/dri" in found["remedy"]
+    assert "--rocm" not in text_of(found)
+
+
+@pytest.mark.parametrize(
+    ("environ", "status", "reason"),
+    [
+        ({}, "pass", None),
+        ({"HIP_VISIBLE_DEVICES": "1"}, "pass", "HIP_VISIBLE_DEVICES=1: a run gets 1: address unknown (renderD129)"),
+        ({"HIP_VISIBLE_DEVICES": "2"}, "fail", "no GPU '2'"),
+        ({"ROCR_VISIBLE_DEVICES": ""}, "fail", "hides every GPU"),
+    ],
+    ids=str,
+)
+def test_gpus_are_shown_by_number_and_what_the_caller_s_variables_leave(environ, status, reason, tmp_path):
+    root = tree(tmp_path, pci=AMD, nodes=(*NODES, "/dev/dri/renderD129"), files=KERNEL)
+    found = next(item for item in everything(root, FakeEngine(), environ=environ) if item["code"] == "gpu.numbers")
+
+    assert found["seen"] == ["0: address unknown (renderD128)", "1: address unknown (renderD129)"]
+    assert found["status"] == status
+    assert (reason or "") in (found["reason"] or "")
+    assert (found["remedy"] is None) == (status == "pass")
+
+
+@pytest.mark.parametrize("kind", ["remote", "desktop"])
+def test_gpus_here_have_no_number_for_an_engine_elsewhere(kind, tmp_path):
+    root = tree(tmp_path, pci=AMD, nodes=NODES, files=KERNEL)
+
+    assert "gpu.numbers" not in {item["code"] for item in everything(root, FakeEngine(about={kind: True}))}
+
+
+@pytest.mark.parametrize("systemd", [True, False])
+def test_podman_s_service_is_started_as_podman_is(systemd, tmp_path):
+    silent = EngineError("nothing listens on /x: the engine is not running", start("podman"), code="silent")
+    root = tree(tmp_path, files={"run/systemd/system/x": ""} if systemd else {})
+    found = everything(root, silent)[0]
+
+    assert "podman system service" in found["remedy"]
+    assert "docker" not in found["remedy"]
 
 
 def everything(root, engine, choice=None, environ=None):
