@@ -77,7 +77,7 @@ def test_the_line_really_runs(busybox_file, tmp_path):
     for name in ("sh", "tar", "cat", "ls"):
         (tmp_path / "image/bin" / name).symlink_to("busybox")
     (tmp_path / "cargo.tar").write_bytes(cargo.archive({"deep/file.txt": b"from the cargo\n"}))
-    script = "cat deep/file.txt; echo $PYTHONPATH; ls /sys/class/net"
+    script = "cat deep/file.txt; echo $PYTHONPATH; cat /proc/net/dev"
     line = apptainer_line(
         "cpu", tmp_path / "image", ["sh", "-c", script], Device(), cargo=tmp_path / "cargo.tar", records="report.jsonl"
     )
