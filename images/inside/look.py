@@ -87,12 +87,10 @@ def shared() -> dict[str, list[str]]:
 
 
 def _triton_amd() -> bool | None:
-    """Say whether the installed triton has a back end for AMD, by its content; None where there is no triton."""
+    """Say whether the installed triton has a back end for AMD, by its content; None where that does not tell."""
     spec = importlib.util.find_spec("triton")
-    if not (spec and spec.origin):
-        return None
-    folder = Path(spec.origin).parent
-    return (folder / "backends" / "amd").is_dir() or (folder / "third_party" / "hip").is_dir()
+    backends = Path(spec.origin).parent / "backends" if spec and spec.origin else None
+    return (backends / "amd").is_dir() if backends and backends.is_dir() else None
 
 
 def _distributions() -> list[metadata.Distribution]:

@@ -225,6 +225,21 @@ def test_torch_tells_its_version_without_being_imported(tmp_path, monkeypatch, t
     assert look.torch() == expected
 
 
+@pytest.mark.parametrize(
+    ("folders", "expected"),
+    [(["backends/nvidia", "backends/amd"], True), (["backends/nvidia"], False), (["third_party"], None)],
+    ids=["both back ends", "one for NVIDIA alone", "an old one"],
+)
+def test_triton_is_known_by_its_content(tmp_path, monkeypatch, folders, expected):
+    (tmp_path / "triton").mkdir()
+    (tmp_path / "triton/__init__.py").write_text("")
+    for name in folders:
+        (tmp_path / "triton" / name).mkdir(parents=True)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    assert look._triton_amd() is expected
+
+
 def test_settings_of_pips_and_pythons_own_are_left_outside(monkeypatch, tmp_path):
     monkeypatch.setenv("PIP_INDEX_URL", "x")
     monkeypatch.setenv("PYTHONPATH", "x")
