@@ -384,6 +384,18 @@ def card(card: str, bundle: str, allow_cpu: bool = False, allow_quick: bool = Fa
 
 
 @command
+def conformance(folder: str) -> None:
+    """Read a folder of captured outputs with the parsers; a JSON line a file says what was understood.
+
+    Options:
+        folder: where they are; its INDEX.tsv has the columns file and tool
+    """
+    from commands.conformance import conformance as read
+
+    leave(read(Path(folder)))
+
+
+@command
 def folklore(path: str, also: list[str] = [], json: bool = False) -> None:  # noqa: B006 -- Invoke takes the type from it
     """Find advice about ROCm that does not hold, in Dockerfiles, scripts, YAML, requirements and model cards.
 

@@ -30,6 +30,7 @@ COMMANDS = [
     "build",
     "bundle",
     "card",
+    "conformance",
     "demo",
     "doctor",
     "fetch",
