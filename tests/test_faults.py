@@ -12,7 +12,7 @@ import pytest
 from pins.lock import PINS
 from tests.pins.fakes_archive import Archive, deb
 from tests.test_faults_engine import ENGINE_FAULTS
-from tests.world import ROOT, Fault, World, table, told
+from tests.world import ROOT, Fault, World, row, table, told
 
 DEFAULT = "debian13-hip5.7-torch2.6cpu"
 
@@ -275,4 +275,4 @@ def test_a_fault_is_told_with_one_remedy_and_the_same_command_succeeds_once_it_i
 
 
 def test_the_table_in_the_docs_is_this_one():
-    assert table(ROOT / "docs/reference/faults.md") == [(fault.what, fault.code) for fault in (*FAULTS, *ENGINE_FAULTS)]
+    assert table(ROOT / "docs/reference/faults.md") == [row(fault) for fault in (*FAULTS, *ENGINE_FAULTS)]

@@ -3,8 +3,10 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -167,6 +169,51 @@ def test_an_environment_whose_python_went_away_is_made_again(checkout, python):
 
     assert (done.returncode, done.stdout) == (0, "tasks got doctor\n")
     assert "making .venv" in done.stderr
+
+
+def test_an_environment_whose_making_was_killed_at_any_point_is_made_again(checkout):
+    """What a kill leaves: a folder still empty, or the mark with nothing, or with any part of an old environment."""
+    for left in ([], ["made-by-kit"], ["made-by-kit", "lib64"]):
+        shutil.rmtree(checkout / ".venv", ignore_errors=True)
+        (checkout / ".venv").mkdir()
+        for name in left:
+            (checkout / ".venv" / name).touch()
+
+        done = kit(checkout, "doctor")
+
+        assert (done.returncode, done.stdout) == (0, "tasks got doctor\n"), left
+        assert sorted(path.name for path in (checkout / ".venv").iterdir() if path.name in {"made-by-kit", "bin"}) == [
+            "bin",
+            "made-by-kit",
+        ]
+
+
+def test_an_old_environment_is_taken_away_before_its_mark(checkout, tmp_path):
+    """Killed while it removes the old one, kit must still know that it was its own."""
+    (checkout / ".venv" / "bin").mkdir(parents=True)
+    (checkout / ".venv" / "made-by-kit").touch()
+    real = shutil.which("rm")
+    path = programs(tmp_path / "path", rm=f'{real} "$@"; kill -9 $PPID')
+
+    kit(checkout, "doctor", path=f"{path}:{os.environ['PATH']}")
+
+    assert [path.name for path in (checkout / ".venv").iterdir()] == ["made-by-kit"]
+    assert kit(checkout, "doctor").returncode == 0
+
+
+@pytest.mark.parametrize("after_s", [share / 100 for share in range(0, 26, 2)])
+def test_ctrl_c_at_the_very_begin_ends_it_without_a_word_or_comes_too_early(after_s):
+    """No traceback, and no exit code that says that something does not hold."""
+    child = subprocess.Popen(
+        [ROOT / "kit", "--list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    time.sleep(after_s)
+    os.killpg(child.pid, signal.SIGINT)
+    _, said = child.communicate(timeout=60)
+
+    assert child.returncode in {0, 130, -signal.SIGINT}
+    assert "Traceback" not in said
+    assert "KeyboardInterrupt" not in said
 
 
 def test_an_environment_that_kit_did_not_make_is_left_alone(checkout):

@@ -98,9 +98,13 @@ class World:
         return subprocess.CompletedProcess(command, child.returncode, *said)
 
     def halves(self):
-        """Return what a command left half made."""
-        names = [path.relative_to(self.folder / "out") for path in (self.folder / "out").rglob("*")]
-        return [str(name) for name in names if re.search(r"(^|/)(\.tmp-|\.?[^/]*\.(part|new|old)$)", str(name))]
+        """Return what a command left half made; but parts of downloads are what a fetch goes on with."""
+        names = [str(path.relative_to(self.folder)) for path in self.folder.rglob("*")]
+        return [
+            name
+            for name in names
+            if re.search(r"(^|/)(\.tmp-|\.?[^/]*\.(part|new|old)$)", name) and not name.startswith("cache/parts/")
+        ]
 
 
 class Fault(NamedTuple):
@@ -130,7 +134,12 @@ def told(done, code, says=""):
 
 
 def table(path):
-    """Return (what, exit code) of each row of the table in the docs."""
+    """Return each row of the table in the docs: what is wrong, the command, the exit code."""
     lines = [line for line in path.read_text(encoding="utf-8").splitlines() if re.match(r"\|.*\| [0-9] \|", line)]
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    return [(what, int(code)) for what, _, code in cells]
+    return [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in lines]
+
+
+def row(fault):
+    """Return the row that a fault has in that table: the test's own lock, folder and output form are left out."""
+    command = re.sub(r" (--lock \{\}/(small|tiny)\.lock\.yaml|--out \{\}|--json)(?= |$)", "", fault.command)
+    return fault.what, f"`./kit {command.replace('{}/', '')}`", str(fault.code)
