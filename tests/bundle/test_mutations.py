@@ -8,6 +8,7 @@ import json
 import os
 import random
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -93,6 +94,7 @@ def test_every_random_change_of_an_archive_is_refused(good, tmp_path, seeds):
     out = io.BytesIO()
     archive.write(good, out)
     accepted, path = [], tmp_path / "bundle.tar"
+    here = list(Path().iterdir())
     for seed in seeds:
         data = changed(out.getvalue(), random.Random(seed))
         path.write_bytes(data)
@@ -100,6 +102,8 @@ def test_every_random_change_of_an_archive_is_refused(good, tmp_path, seeds):
             accepted.append(seed)
 
     assert accepted == []
+    assert list(tmp_path.rglob("*")) == [path]  # nothing is unpacked anywhere
+    assert list(Path().iterdir()) == here
 
 
 @in_parts
