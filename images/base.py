@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from images import room
-from images.canonical import Below, Descriptor
+from images.canonical import Below
 from images.devices import elsewhere
 from images.endpoint import EngineError
 from pins import host
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from images.engine import Engine
     from pins.lock import Lock
     from pins.registry import RemoteImage
+    from pins.registry_documents import Descriptor
     from pins.store import Store
 
 #: A manifest of OCI names layers in OCI's words; Docker's older ones mean the same bytes.
@@ -89,11 +90,12 @@ def found(lock: Lock, engine: Engine, store: Store, say: Progress, out: Path, *,
 def _below(remote: RemoteImage | None, image: dict[str, Any]) -> Below:
     if remote is None:
         return Below(image["diff_ids"], None, image["size"])
-    layers = [
-        Descriptor(layer.digest, layer.size, MEDIA_TYPES.get(layer.media_type, layer.media_type))
-        for layer in remote.layers
-    ]
-    return Below(remote.diff_ids, layers, sum(layer.size for layer in layers))
+    return Below(remote.diff_ids, as_oci(remote.layers), sum(layer.size for layer in remote.layers))
+
+
+def as_oci(layers: list[Descriptor]) -> list[Descriptor]:
+    """Return a registry's layers as a manifest of OCI names them."""
+    return [replace(layer, media_type=MEDIA_TYPES.get(layer.media_type, layer.media_type)) for layer in layers]
 
 
 def _remote(wanted: dict[str, Any], store: Store, say: Progress, *, needed: bool) -> RemoteImage | None:

@@ -7,7 +7,6 @@ not read. What identifies an image is its configuration, so that too is rebuilt 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from contextlib import contextmanager
@@ -19,13 +18,14 @@ from images.configuration import changed, configuration
 from images.entries import Entry, entries
 from images.tar import BLOCK, DIRECTORY, HARD_LINK, Member, Tar
 from images.tarwriter import END, TarWriter, header, write_all
+from pins.registry_documents import OCI_INDEX, OCI_MANIFEST, Descriptor
+from pins.registry_documents import digest as digest_of
 from schema.errors import KitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 CONFIG = "application/vnd.oci.image.config.v1+json"
 LAYER = "application/vnd.oci.image.layer.v1.tar"
 
@@ -41,15 +41,6 @@ class Identity:
     manifest_digest: str | None
     diff_ids: list[str]
     size_bytes: int
-
-
-@dataclass(frozen=True)
-class Descriptor:
-    """A blob by digest (`sha256:...`) and size."""
-
-    digest: str
-    size: int
-    media_type: str = LAYER
 
 
 @dataclass(frozen=True)
@@ -147,10 +138,10 @@ class _Archive:
         """Write our layer, configuration, manifest, and both tables of contents; return the identity."""
         ours = [self._put_layer(kept)] if kept or not below.diff_ids else []
         diff_ids = [*below.diff_ids, *(blob.digest for blob in ours)]
-        described = self._put_blob(_json(configuration(config, diff_ids, self.epoch)))
+        described = self._put_blob(CONFIG, _json(configuration(config, diff_ids, self.epoch)))
         manifest = None
         if below.layers is not None:
-            manifest = self._put_blob(_json(_manifest(described, [*below.layers, *ours])))
+            manifest = self._put_blob(OCI_MANIFEST, manifest_of(described, [*below.layers, *ours]))
             self._put("oci-layout", b'{"imageLayoutVersion":"1.0.0"}')
             self._put("index.json", _json(_index(manifest, self.reference)))
         # Docker 20.10 knows no OCI layout, and newer ones take the tag from here.
@@ -170,8 +161,8 @@ class _Archive:
         write_all(self.fd, bytes(-blob.size % BLOCK))
         return blob
 
-    def _put_blob(self, data: bytes) -> Descriptor:
-        blob = Descriptor("sha256:" + hashlib.sha256(data).hexdigest(), len(data))
+    def _put_blob(self, media_type: str, data: bytes) -> Descriptor:
+        blob = Descriptor(media_type, digest_of(data), len(data))
         self._put(_blob_name(blob.digest), data)
         return blob
 
@@ -187,7 +178,7 @@ def write_layer(fd: int, kept: list[Entry], epoch: int, advance: Callable[[int],
     with TarWriter(fd, advance) as tar:
         for entry in kept:
             _add(tar, entry, epoch)
-    return Descriptor("sha256:" + tar.digest, tar.size)
+    return Descriptor(LAYER, "sha256:" + tar.digest, tar.size)
 
 
 def _add(tar: TarWriter, entry: Entry, epoch: int) -> None:
@@ -204,13 +195,10 @@ def _add(tar: TarWriter, entry: Entry, epoch: int) -> None:
         tar.add(member, entry.node.content, entry.node.fd)
 
 
-def _manifest(config: Descriptor, blobs: Sequence[Descriptor]) -> dict[str, Any]:
-    return {
-        "schemaVersion": 2,
-        "mediaType": MANIFEST,
-        "config": {"mediaType": CONFIG, "digest": config.digest, "size": config.size},
-        "layers": [{"mediaType": blob.media_type, "digest": blob.digest, "size": blob.size} for blob in blobs],
-    }
+def manifest_of(config: Descriptor, blobs: Sequence[Descriptor]) -> bytes:
+    """Return the manifest of an image: its digest is what a registry calls it."""
+    layers = [blob.document() for blob in blobs]
+    return _json({"schemaVersion": 2, "mediaType": OCI_MANIFEST, "config": config.document(), "layers": layers})
 
 
 def _index(manifest: Descriptor, reference: str) -> dict[str, Any]:
@@ -218,8 +206,8 @@ def _index(manifest: Descriptor, reference: str) -> dict[str, Any]:
     host = name.split("/")[0] if "/" in name else ""
     full = reference if "." in host or ":" in host else f"docker.io/{'' if host else 'library/'}{reference}"
     annotations = {"io.containerd.image.name": full, "org.opencontainers.image.ref.name": tag}
-    entry = {"mediaType": MANIFEST, "digest": manifest.digest, "size": manifest.size, "annotations": annotations}
-    return {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [entry]}
+    entry = manifest.document() | {"annotations": annotations}
+    return {"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": [entry]}
 
 
 def _blob_name(digest: str) -> str:

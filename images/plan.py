@@ -40,6 +40,7 @@ def plan(
             "bytes": needed["cache"],
             "missing_files": len(missing),
             "missing_bytes": sum(item["size"] or 0 for item in missing),
+            "missing_of_unknown_size": sum(item["size"] is None for item in missing),
         },
         "disk": {
             "work_bytes": needed["outputs"],
@@ -99,6 +100,8 @@ def sizes(document: dict[str, Any]) -> str:
     engine = f"{amount(disk['engine_bytes'], 'B')} in the engine{pull}"
     if not inputs["files"]:
         return f"about {engine}"
-    fetch = f"{amount(inputs['bytes'], 'B')} ({amount(inputs['missing_bytes'], 'B')} to fetch)"
+    unknown = inputs["missing_of_unknown_size"]
+    unsized = f", and {unknown} files whose size the lock does not know, gigabytes maybe" if unknown else ""
+    fetch = f"{amount(inputs['bytes'], 'B')} ({amount(inputs['missing_bytes'], 'B')} to fetch{unsized})"
     here = f"{amount(disk['work_bytes'], 'B')} of disk here ({amount(disk['work_free_bytes'], 'B')} free)"
     return f"{inputs['files']} files, {fetch}; about {here} and {engine}"

@@ -7,7 +7,6 @@ the base's layers as their registry has them (mounted where it is the same one),
 from __future__ import annotations
 
 import hashlib
-import json
 import tarfile
 from contextlib import closing
 from dataclasses import dataclass
@@ -17,12 +16,12 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from images import workplace
 from images.assemble import ARCHIVE
-from images.base import MEDIA_TYPES
-from images.canonical import CONFIG, LAYER, MANIFEST
+from images.base import as_oci
+from images.canonical import CONFIG, LAYER, manifest_of
 from pins import registry
 from pins.progress import Progress
 from pins.references import parse
-from pins.registry_documents import Descriptor, digest
+from pins.registry_documents import OCI_MANIFEST, Descriptor, digest
 from pins.registry_layout import Layout
 from pins.registry_places import Origin
 from pins.registry_upload import Repository
@@ -77,8 +76,8 @@ def push(
         with Progress("push", whole, unit="B", then="reading back", shown=progress) as shown:
             target.advance = shown.advance
             done = _put(target, base, ours, folder)
-            target.put_manifest(manifest, MANIFEST, name)
-            target.read_back(manifest, MANIFEST, name, blobs)
+            target.put_manifest(manifest, OCI_MANIFEST, name)
+            target.read_back(manifest, OCI_MANIFEST, name, blobs)
     return Pushed(
         f"{target.reference.at(digest(manifest))}" if isinstance(target, Repository) else f"{where}:{name}",
         name,
@@ -187,18 +186,8 @@ def _spool(source: IO[bytes], path: Path) -> tuple[str, int]:
 
 def _manifest(image: dict[str, Any], base: RemoteImage | None, ours: list[Descriptor]) -> bytes:
     """Return the manifest as it was recorded; KitError when it comes out otherwise."""
-    below = [
-        Descriptor(MEDIA_TYPES.get(layer.media_type, layer.media_type), layer.digest, layer.size)
-        for layer in (base.layers if base else [])
-    ]
     *layers, config = ours
-    document = {
-        "schemaVersion": 2,
-        "mediaType": MANIFEST,
-        "config": config.document(),
-        "layers": [layer.document() for layer in (*below, *layers)],
-    }
-    data = json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
+    data = manifest_of(config, [*as_oci(base.layers if base else []), *layers])
     if digest(data) != image["manifest_digest"]:
         raise KitError(f"the manifest of {image['name']} would be {digest(data)}, not the recorded one", AGAIN)
     return data

@@ -20,13 +20,15 @@ from schema.errors import KitError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from pins.registry_documents import Descriptor
+
 FIRST = "base-files"  # it brings /bin -> usr/bin and the like, through which later packages' paths go
 MAX_SYMLINKS = 40  # as the kernel
 
 
 def write_first_layer(
     debs: Iterable[tuple[str, Path]], target: Path, *, epoch: int, advance: Callable[[], None] = lambda: None
-) -> canonical.Descriptor:
+) -> Descriptor:
     """Write one tar with the files of all packages (`(name, path of the .deb)`), none younger than `epoch`.
 
     `advance` is called after each package.
@@ -37,12 +39,11 @@ def write_first_layer(
     ordered = sorted(debs, key=lambda item: item[0] != FIRST)  # the order is otherwise kept
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(dir=target.parent, prefix=".tmp-"))
-        for _, path in ordered:
-            tar = stack.enter_context(deb.files(path, Path(folder)))
+        for name, path in ordered:
             try:
-                lay(tree, tar)
+                lay(tree, stack.enter_context(deb.files(path, Path(folder))))
             except KitError as error:
-                raise KitError(f"{path.name}: {error.message}", error.hint or deb.ODD) from error
+                raise KitError(f"the package {name}: {error.message}", error.hint or deb.ODD) from error
             advance()
         with target.open("wb") as file:
             return canonical.write_layer(file.fileno(), entries(tree), epoch)

@@ -652,11 +652,23 @@ def test_a_base_that_no_registry_gives_is_named_by_digest(store, out, tmp_path, 
 def test_dry_run_tells_inputs_sizes_and_steps(store, out):
     plan = builder.plan(LOCK, store, out)
 
-    assert plan["inputs"] == {"files": 1, "bytes": len(DEB), "missing_files": 0, "missing_bytes": 0}
+    assert plan["inputs"] == {
+        "files": 1, "bytes": len(DEB), "missing_files": 0, "missing_bytes": 0, "missing_of_unknown_size": 0,
+    }  # fmt: skip
     assert plan["disk"]["work_free_bytes"] > 0
     assert "1 files" in builder.describe(plan)
     assert f"pull rocm/pytorch@{DIGEST}" in builder.describe(builder.plan(on_base(), store, out))
     assert not out.exists()
+
+
+def test_dry_run_says_how_many_files_have_no_known_size(tmp_path):
+    lock = load(PINS / "wheel-rocm7.2-torch2.12.lock.yaml")
+    unsized = [wheel for wheel in lock.wheels if wheel["size"] is None]
+
+    plan = builder.plan(lock, Store(tmp_path))
+
+    assert plan["inputs"]["missing_of_unknown_size"] == len(unsized) > 0
+    assert f"{len(unsized)} files whose size the lock does not know" in builder.describe(plan)
 
 
 @pytest.mark.parametrize("engine", [None, KitError("no engine", "start one"), BuildingEngine(None)])

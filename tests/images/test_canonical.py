@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from images import archive, compare
-from images.canonical import Addition, Below, Descriptor, above, rewrite
+from images.canonical import Addition, Below, above, rewrite
 from images.tar import Tar
+from pins.registry_documents import Descriptor
 from schema.errors import KitError
 from tests.conftest import context
 from tests.images.fakes_archives import EPOCH, FORMS, Item, folder, image, link, sha256, symlink, tar
@@ -104,7 +105,7 @@ def test_a_nasty_tree_comes_out_merged_sorted_and_normal(rewritten):
     assert len(identity.diff_ids) == 1
 
 
-PACKED = Descriptor("sha256:" + "5" * 64, 1234, "application/vnd.oci.image.layer.v1.tar+gzip")
+PACKED = Descriptor("application/vnd.oci.image.layer.v1.tar+gzip", "sha256:" + "5" * 64, 1234)
 BASE = Below(["sha256:" + "4" * 64], [PACKED], PACKED.size)
 
 

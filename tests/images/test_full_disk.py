@@ -12,7 +12,7 @@ from images import record
 from images.running import Intake
 from pins import lock as locks
 from pins.fetch import fetch
-from pins.mirror import mirror
+from pins.mirror import into_folder
 from pins.sources import Sources
 from pins.store import Store, replacing
 from schema.errors import KitError
@@ -64,7 +64,7 @@ def a_run_from_its_first_line(disk, _apart):
 
 def a_mirror(disk, apart):
     data = {"aa": LARGE}
-    mirror(fakes_archive.lock_of(data), stored(apart / "cache", LARGE), disk / "mirror", progress=False)
+    into_folder(fakes_archive.lock_of(data), stored(apart / "cache", LARGE), disk / "mirror", progress=False)
 
 
 def a_download(disk, apart):
