@@ -29,7 +29,8 @@ def read(source: str, programs: frozenset[str], first: int = 1) -> Text:
     with suppress(RecursionError):  # deeper than any program that a person wrote
         for tree in trees:
             reader.visit(tree)
-            text.items += timing.told(tree, source, first - 1)
+        if len(trees) == 1:  # a function is whole only in a tree that is
+            text.items += timing.told(trees[0], source, first - 1)
     lines.comments(text, source, first - 1)
     return text
 

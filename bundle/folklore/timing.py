@@ -9,24 +9,25 @@ from bundle.folklore.items import Api
 
 CLOCK = re.compile(r"(^|\.)(time|perf_counter|monotonic)(_ns)?$")
 #: What waits for the GPU, or takes the time on it.
-WAITS = re.compile(
-    r"synchroni[sz]e|elapsed_time|\.item\(|\.cpu\(|\.tolist\(|\.numpy\(|do_bench|benchmark\.Timer|\.generate\(|"
-    r"cuda_time|device_time|barrier\(|block_until_ready|\.sync\(|requests\.|\.wait\("
-)
+WAITS = re.compile(r"synchroni[sz]e|elapsed_time|do_bench|benchmark\.Timer|block_until_ready|\bsync\w*\(")
+WAITS_HERE = re.compile(r"\.(item|cpu|tolist|numpy|generate|wait|barrier)\(|requests\.")  # within the function
+WARMED = re.compile(r"warm[-_ ]?(up|ing)", re.IGNORECASE)  # what a benchmark does first
 GPU = re.compile(r"\.cuda\(|['\"]cuda|torch\.cuda")
+WORKS = re.compile(r"\.cuda\(|\.to\(|\bmodel\w*\(|torch\.cuda\.(?!is_available|device_count)")
 
 
 def told(tree: ast.Module, source: str, offset: int) -> list[Api]:
     """Return one `unsynchronized` or `profiled` item for each function that takes the time wrongly."""
-    if not GPU.search(source) or "torch" not in source:
+    if "torch" not in source or not GPU.search(source):
         return []
-    synchronized = bool(WAITS.search(source))
+    waits = not WARMED.search(source) or bool(WAITS.search(source))
     items = []
     for function in ast.walk(tree):
         if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
         clocks = _clocks(function)
-        if len(clocks) > 1 and not synchronized and "warm" in (ast.get_source_segment(source, function) or "").lower():
+        body = "" if waits or len(clocks) <= 1 else ast.get_source_segment(source, function) or ""
+        if WARMED.search(body) and WORKS.search(body) and not WAITS_HERE.search(body):
             items.append(Api(clocks[0] + offset, "clock", "unsynchronized"))
         for block in ast.walk(function):
             if isinstance(block, ast.With) and any("profile" in ast.unparse(item) for item in block.items):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 LARGEST = 1 << 20  # bytes; what people write to be read is smaller, and what is larger takes seconds
 MOST = 20_000  # files of a folder
 PASSED_BY = frozenset({".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".tox", ".mypy_cache"})
+UNREAD = "name files and folders that are there and yours to read"
 BINARY = 8192  # bytes at the beginning, with a NUL among them where it is no text
 
 
@@ -34,6 +35,9 @@ class Checked:
 def check(names: list[str]) -> Checked:
     """Check files and folders; KitError for one that is not there, is no file, or is too large."""
     checked = Checked()
+    for name in names:  # all of them before the work begins
+        if not Path(name).exists():
+            raise KitError(f"cannot read {name}: it is not there", UNREAD)
     for name in names:
         path = Path(name)
         if path.is_dir():
@@ -42,8 +46,7 @@ def check(names: list[str]) -> Checked:
             try:
                 data = _read(path, links=True)
             except OSError as error:
-                hint = "name files and folders that are there and yours to read"
-                raise KitError(f"cannot read {name}: {error.strerror}", hint) from error
+                raise KitError(f"cannot read {name}: {error.strerror}", UNREAD) from error
             if data is None:
                 raise KitError(f"{name} is no text of at most {LARGEST} bytes", "name the files themselves")
             _file(path, data, checked, otherwise=OTHERWISE)

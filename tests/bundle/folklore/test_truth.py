@@ -15,6 +15,15 @@ def test_a_wrong_form_is_found_by_its_code(kind, source, code):
     assert code in {finding.code for finding in lint.check(source, kind)}
 
 
+@pytest.mark.parametrize("kind", ["shell", "python", "markdown", "requirements"])
+def test_wrong_forms_are_found_in_one_file_as_well(kind):
+    alone = ("print 'Python 2'", "env={")  # no Python as a whole; variables for another program may be set at any time
+    forms = [(source, code) for its, source, code in WRONG if its == kind and not any(part in source for part in alone)]
+    whole = "\n\n".join(source for source, _ in forms)
+
+    assert {code for _, code in forms} - {finding.code for finding in lint.check(whole, kind)} == set()
+
+
 @pytest.mark.parametrize(("kind", "source"), RIGHT)
 def test_nothing_is_found_in_a_right_form(kind, source):
     assert lint.check(source, kind) == []
