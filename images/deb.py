@@ -32,8 +32,8 @@ ODD = "use another lock: this package is not what it should be"
 def files(path: Path, folder: Path) -> Iterator[Tar]:
     """Yield the tar of a package's files, unpacked into a nameless file in `folder`.
 
-    Raises KitError, naming the .deb, when it is broken, unpacks to more than `MAX_UNPACKED_BYTES`, or is compressed in
-    a way that this Python cannot read.
+    Raises KitError when it is broken, holds more than `MAX_UNPACKED_BYTES`, packed or not, or is compressed in a way
+    that this Python cannot read. Who knows the package says which it is: the store calls files by their sha256.
     """
     with tempfile.TemporaryFile(dir=folder) as plain:
         try:
@@ -41,34 +41,32 @@ def files(path: Path, folder: Path) -> Iterator[Tar]:
                 name, data = _data(deb)
             with _unpacker(name, data) as packed:
                 _unpack(packed, plain.fileno())
-        except KitError as error:
-            raise KitError(f"{path.name}: {error.message}", error.hint or ODD) from error
         except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:  # BadGzipFile is an OSError
             if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
                 raise  # the disk's fault, for who works in that folder to say
-            raise KitError(f"{path.name} cannot be unpacked: {error}", "fetch it again") from error
+            raise KitError(f"it cannot be unpacked: {error}", "fetch it again") from error
         yield Tar(plain.fileno(), 0, os.fstat(plain.fileno()).st_size)
 
 
 def _data(deb: IO[bytes]) -> tuple[str, bytes]:
     """Return name and bytes of the member `data.tar.*`: the third, after the format's version and control.tar."""
+    end = os.fstat(deb.fileno()).st_size
     if deb.read(len(MAGIC)) != MAGIC:
         raise KitError("this is not a .deb")
     for position in range(3):
         head = deb.read(HEADER_BYTES)
         if len(head) < HEADER_BYTES or head[58:] != b"`\n" or not head[48:58].strip().isdigit():
-            raise KitError("the .deb is cut off or broken")
+            break
         name, size = head[:16].decode("ascii", "replace").strip().rstrip("/"), int(head[48:58])
-        if position == 2 and name.startswith("data.tar"):
-            data = deb.read(size)
-            if len(data) < size:
-                break
-            return name, data
-        if position == 0 and (name != "debian-binary" or not deb.read(size).startswith(b"2.")):
+        start = deb.tell()
+        if size > end - start:  # asked before anything is read: memory for all of it would be taken first
+            break
+        if position == 0 and (name != "debian-binary" or deb.read(2) != b"2."):
             raise KitError("the .deb has a format of its own")
-        if position == 1:
-            deb.seek(size, os.SEEK_CUR)
-        deb.seek(size % 2, os.SEEK_CUR)  # members begin at even bytes
+        if position == 2 and name.startswith("data.tar"):
+            _refuse_large(size)
+            return name, deb.read(size)
+        deb.seek(start + size + size % 2)  # members begin at even bytes
     raise KitError("the .deb is cut off or broken")
 
 
@@ -93,6 +91,10 @@ def _unpack(packed: IO[bytes], target: int) -> None:
     size = 0
     while piece := packed.read(PIECE_BYTES):
         size += len(piece)
-        if size > MAX_UNPACKED_BYTES:
-            raise KitError(f"it unpacks to more than {MAX_UNPACKED_BYTES} bytes")
+        _refuse_large(size)
         write_all(target, piece)
+
+
+def _refuse_large(size: int) -> None:
+    if size > MAX_UNPACKED_BYTES:
+        raise KitError(f"it unpacks to more than {MAX_UNPACKED_BYTES} bytes")

@@ -1,11 +1,13 @@
+import re
 import tarfile
+import tracemalloc
 
 import pytest
 
 from images import deb
 from images.rootfs import write_first_layer
 from schema.errors import KitError
-from tests.images.fakes_archives import EPOCH, Item, folder, link, symlink, tar
+from tests.images.fakes_archives import EPOCH, Item, folder, link, sha256, symlink, tar
 from tests.images.fakes_archives import deb as make_deb
 
 BASE = [
@@ -26,8 +28,9 @@ def layer(tmp_path):
     def do(packages):
         paths = []
         for name, content in packages.items():
-            path = tmp_path / f"{name}_1_all.deb"
-            path.write_bytes(content if isinstance(content, bytes) else make_deb(content))
+            data = content if isinstance(content, bytes) else make_deb(content)
+            path = tmp_path / sha256(data)  # as the store calls it
+            path.write_bytes(data)
             paths.append((name, path))
         counted = []
         blob = write_first_layer(paths, tmp_path / "first.tar", epoch=EPOCH, advance=lambda: counted.append(1))
@@ -81,6 +84,16 @@ def test_the_same_packages_give_the_same_bytes(layer, tmp_path):
 GOOD = make_deb(BASE)
 
 
+def claiming(data, which):
+    """Return a .deb, one of whose members claims ten gigabytes."""
+    data, start = bytearray(data), 8
+    for _ in range(which):
+        size = int(data[start + 48 : start + 58])
+        start += 60 + size + size % 2
+    data[start + 48 : start + 58] = b"9999999999"
+    return bytes(data)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -98,6 +111,9 @@ GOOD = make_deb(BASE)
         ([folder("./a"), Item("./a", b"x")], "would replace a directory"),
         (GOOD[:-70], "cut off"),
         (GOOD[:100], "cut off"),
+        (claiming(GOOD, 0), "cut off"),
+        (claiming(GOOD, 1), "cut off"),
+        (claiming(GOOD, 2), "cut off"),
         (b"", "not a .deb"),
         (b"!<arch>\n" + b"x" * 200, "broken"),
         (make_deb(BASE, "xz")[:-40] + b"\0" * 40, "unpack"),
@@ -105,17 +121,30 @@ GOOD = make_deb(BASE)
         (make_deb([], data=b"rubbish" * 300), "not a tar"),
     ],
 )
-def test_hostile_and_broken_packages_are_refused_by_name(layer, content, message):
+def test_hostile_and_broken_packages_are_refused_by_their_own_name(layer, content, message):
     with pytest.raises(KitError, match=message) as caught:
         layer({"base-files": BASE, "hostile": content})
-    assert caught.value.message.startswith("hostile_1_all.deb")
+    assert caught.value.message.startswith("the package hostile: ")
+    assert not re.search("[0-9a-f]{64}", caught.value.message)
+    assert caught.value.hint
 
 
-def test_a_bomb_is_defused(layer, monkeypatch):
+@pytest.mark.parametrize("compression", ["xz", "gz", ""])
+def test_a_bomb_is_defused(layer, monkeypatch, compression):
     monkeypatch.setattr(deb, "MAX_UNPACKED_BYTES", 1 << 20)
 
-    with pytest.raises(KitError, match=r"bomb_1_all.deb: it unpacks to more than"):
-        layer({"bomb": [Item("./zeros", bytes(4 << 20))]})
+    with pytest.raises(KitError, match=r"the package bomb: it unpacks to more than"):
+        layer({"bomb": make_deb([Item("./zeros", bytes(4 << 20))], compression)})
+
+
+def test_nothing_is_taken_for_a_size_that_a_header_claims(layer):
+    tracemalloc.start()
+    try:
+        with pytest.raises(KitError, match="cut off"):
+            layer({"base-files": claiming(GOOD, 2)})
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_zstd_is_read_or_its_lack_is_said_plainly(layer):
