@@ -61,7 +61,7 @@ def scan(tar: Tar) -> Iterator[Member]:
     Raises KitError for what leaves the root or the archive, for broken headers, and for sparse files: no engine writes
     any.
     """
-    position, end, count = tar.offset, tar.offset + tar.size, 0
+    position, end, count, told = tar.offset, tar.offset + tar.size, 0, 0
     extended: dict[bytes, bytes] = {}
     while position + BLOCK <= end:
         head = os.pread(tar.fd, BLOCK, position)
@@ -71,14 +71,15 @@ def scan(tar: Tar) -> Iterator[Member]:
         kind, size = head[156:157], _number(head[124:136])
         data = position + BLOCK
         if kind in b"xgLK":
-            if size > MAX_EXTENDED_BYTES or data + size > end:
+            told += size  # several may precede one member
+            if size < 0 or told > MAX_EXTENDED_BYTES or data + size > end:
                 raise KitError(f"the archive has a header of {size} bytes")
             if kind != b"g":  # a global header carries comments (git's commit), nothing about files
                 extended |= _extended(kind, os.pread(tar.fd, size, data))
             position = data + _padded(size)
             continue
         member = _member(head, kind, size, data, extended)
-        extended = {}
+        extended, told = {}, 0
         position = data + _padded(member.size)
         if position > end and data + member.size > end:
             raise KitError(f"the archive is cut off in {show(member.name)}")

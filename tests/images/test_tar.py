@@ -111,6 +111,11 @@ def patched(offset, data):
     return bytes(block) + GOOD[512:]
 
 
+def extended(kind, size):
+    """Return an archive whose first header is an extended one of this size, as GNU writes what octal cannot."""
+    return patched(124, (size & (1 << 96) - 1 | 1 << 95).to_bytes(12, "big") + GOOD[136:156] + kind)
+
+
 def pax(text):
     return header(Member(b"x", b"x", size=len(text))) + text.ljust(512, b"\0") + GOOD
 
@@ -138,11 +143,19 @@ def pax(text):
         (pax(b"12 size=-10\n"), "broken number"),
         (tar([Item("/".join(["d" * 200] * 30))]), "a path of 6029 bytes"),
         (header(Member(b"x", b"x", size=2 << 20)) + bytes(2 << 20), "a header of"),
+        ((header(Member(b"x", b"x", size=614400)) + b"614400 a=".ljust(614399) + b"\n") * 2 + GOOD, "a header of"),
     ],
 )
 def test_what_is_broken_or_leaves_the_root_is_refused(data, message, tmp_path):
     with pytest.raises(KitError, match=message):
         members(data, tmp_path)
+
+
+@pytest.mark.parametrize("kind", [b"x", b"g", b"L", b"K"])
+@pytest.mark.parametrize("size", [-1 << 40, -512, -1, 1 << 40])
+def test_an_extended_header_is_as_long_as_one_can_be_or_refused(kind, size, tmp_path):
+    with pytest.raises(KitError, match=f"the archive has a header of {size} bytes"):
+        members(extended(kind, size), tmp_path)
 
 
 def test_too_many_members_are_refused(tmp_path, monkeypatch):
