@@ -16,7 +16,7 @@ from urllib.parse import urljoin, urlsplit
 from pins import registry_auth
 from pins.references import HUB
 from pins.registry_errors import HINT_REACH, NO_REGISTRY, RegistryError, explained, refusal
-from pins.web import HEADERS, MAX_REDIRECTS, MAX_RETRY_AFTER_S, without_login
+from pins.web import HEADERS, LENGTH, MAX_REDIRECTS, MAX_RETRY_AFTER_S, without_login
 from schema import documents
 from schema.errors import KitError
 
@@ -123,7 +123,7 @@ class Client:
         what, path = f"look for {digest} in {self.registry}/{repository}", f"{repository}/blobs/{digest}"
         with self.ask("HEAD", path, what=what, good=frozenset({200, 404})) as answer:
             length = answer.headers.get("Content-Length", "")
-            return int(length) if answer.status_code == 200 and length.isdecimal() else None
+            return int(length) if answer.status_code == 200 and LENGTH.fullmatch(length) else None
 
     def pieces(self, response: Response, what: str) -> Iterator[bytes]:
         """Yield the body of an answer as it comes, so that its reader can have enough; RegistryError when it is cut."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import http.client
+import re
 import ssl
 import threading
 import urllib.request
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 MAX_REDIRECTS = 5
 MAX_RETRY_AFTER_S = 30.0
 MAX_PAGE_BYTES = 1 << 16  # of the page that comes with a redirect
+LENGTH = re.compile(r"[0-9]{1,15}")  # of a file, in a header; Python makes no number of thousands of digits
 HEADERS = {"User-Agent": "rocm-repro-kit", "Accept-Encoding": "identity"}
 
 
@@ -167,7 +169,7 @@ def _judge(response: HTTPResponse, start: int) -> Answer:
     if status == 206:
         span, _, total = response.headers.get("Content-Range", "").removeprefix("bytes ").partition("/")
         if span.startswith(f"{start}-"):
-            return Answer(response, start, int(total) if total.isdecimal() else None)
+            return Answer(response, start, int(total) if LENGTH.fullmatch(total) else None)
     words = f"HTTP {status} {response.reason}"[:100]
     if status in {206, 416}:
         raise RangeError(f"{words}, but not what was asked for")

@@ -189,6 +189,7 @@ PAGES = {  # sentence: (answer, words)
         (206, {"Content-Range": "bytes 0-1/\u00b2"}, "cut"),
         "cut off|no answer|206|slow",
     ),
+    "a part of a file of endless length": ((206, {"Content-Range": f"bytes 0-1/{'9' * 5000}"}, "cut"), "cut off|206"),
 }
 
 

@@ -268,6 +268,13 @@ def test_the_page_of_an_error_may_have_no_end(fake, status):
         image(f"{fake.host}/some/image:1")
 
 
+@pytest.mark.parametrize("length", ["9" * 5000, "\u00b2", "-1", ""], ids=["endless", "no digit", "negative", "none"])
+def test_a_size_that_is_no_number_is_not_known(fake, length):
+    fake.answers[f"/v2/some/image/blobs/{digest(b'x')}"] = (200, {"Content-Length": length}, b"x")
+
+    assert Client(fake.host).size("some/image", digest(b"x")) is None
+
+
 # What the server does instead of answering
 
 
