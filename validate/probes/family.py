@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from validate.packages import normalise
 from validate.probes import answer
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
 
 #: Distributions whose files torch loads or that are compiled against it: one build gives them all.
 FAMILY = frozenset({
@@ -20,7 +22,9 @@ MOST = 20  # shared files that are told: two copies of triton have thousands
 
 def learn() -> dict[str, Any]:
     """Return `distributions` with their requirements among themselves, `shared` files, and triton's back ends."""
-    found = {}
+    import importlib.metadata  # not at the top: whoever only judges imports this file, and needs no network for that
+
+    found: dict[str, Distribution] = {}
     for item in importlib.metadata.distributions():
         name = normalise(item.metadata["Name"] or "")
         if concerns(name):
@@ -40,13 +44,13 @@ def concerns(name: str) -> bool:
     return name in FAMILY or bool(NVIDIA.match(name))
 
 
-def requirements(item: importlib.metadata.Distribution) -> list[str]:
+def requirements(item: Distribution) -> list[str]:
     """Return what a distribution requires of those that concern us, in its metadata's own words."""
     names = ((text, re.match(r"[A-Za-z0-9._-]+", text.strip())) for text in item.requires or [])
     return [text for text, name in names if name and concerns(normalise(name[0]))]
 
 
-def owned(item: importlib.metadata.Distribution) -> set[str]:
+def owned(item: Distribution) -> set[str]:
     """Return the files of a distribution, as paths from its site folder on; none where it keeps no record of them."""
     files = (str(file) for file in item.files or [])
     return {name for name in files if "__pycache__" not in name and "-info/" not in name and not name.startswith("..")}
