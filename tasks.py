@@ -435,6 +435,31 @@ def reproduce(
 
 
 @command
+def sweep(
+    device: Device,
+    locks: str = "",
+    suite: str = "quick",
+    only: str = "",
+    runtime: str = "container",
+    json: bool = False,
+) -> None:
+    """Measure one suite on several locks, each validated first, and compare them with the first in one table.
+
+    Options:
+        locks: names or files of locks, with commas; the first is what the others are compared with
+        suite: smoke, quick or publish
+        only: one case, or what its name begins with
+        runtime: the engine: container (any), docker or podman
+    """
+    from commands.sweep import sweep as measure
+
+    checked(suite, "", only)
+    done = measure(locks, suite, only, engine_door(runtime), device)
+    show(done.document) if json else print(f"{done.table.read_text(encoding='utf-8')}\n{done.table}")
+    leave(done.code)
+
+
+@command
 def test(only: str = "") -> None:  # noqa: PT028 -- a command, not a test
     """Run everything a change must pass: formatting, lints, types, tests, the chain on a real engine.
 

@@ -12,6 +12,8 @@ from commands.runs import RECORDS, Records, run, statuses, summarized
 from schema.records import exit_code
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from images.access import Access
     from images.device import Device
     from images.engine import Engine
@@ -31,13 +33,13 @@ def reproduce(chosen: Chosen, engine: Engine, suite: str, device: Device) -> Rep
 
     granted = access(chosen.backend, engine.about(), device)
     image = built(chosen, engine)
-    report = _kept(chosen, image, granted, "validate") or run(chosen, image, engine, "validate", [], granted)
+    report = kept_records(chosen, image, granted) or run(chosen, image, engine, "validate", [], granted)
     findings = [record for record in report if record["kind"] == "finding"]
     answer = {"image_id": image["image_id"], "manifest_digest": image["manifest_digest"], "findings": findings}
     if code := exit_code(statuses(report)):
         return Reproduced(answer, code)
     argv = ["--suite", suite]
-    results = _kept(chosen, image, granted, "benchmarks", suite)
+    results = kept_records(chosen, image, granted, chosen.out / RECORDS["benchmarks"], suite)
     results = results or run(chosen, image, engine, "benchmarks", argv, granted)
     answer["summary"] = summarized(results, chosen.out)
     answer["bundle"], verdict = _sealed_and_verified(chosen, image)
@@ -46,11 +48,17 @@ def reproduce(chosen: Chosen, engine: Engine, suite: str, device: Device) -> Rep
     return Reproduced(answer, max(codes))
 
 
-def _kept(chosen: Chosen, image: dict[str, Any], granted: Access, module: str, suite: str = "") -> Records | None:
-    """Return the records of an earlier run if all that they stand on is still the same, and say when that was."""
+def kept_records(
+    chosen: Chosen, image: dict[str, Any], granted: Access, results: Path | None = None, suite: str = ""
+) -> Records | None:
+    """Return the records of an earlier validation if all that they stand on is still the same, and say when that was.
+
+    With `results`, a file, those of a benchmark of this suite, which stand on the validation, too.
+    """
     from bundle.kept import kept
     from schema.sources import digest
 
+    module = "benchmarks" if results else "validate"
     expected = {
         "image_id": image["image_id"],
         "lock_sha256": chosen.lock.sha256,
@@ -60,7 +68,7 @@ def _kept(chosen: Chosen, image: dict[str, Any], granted: Access, module: str, s
     }
     records = kept(
         chosen.out / RECORDS["validate"],
-        chosen.out / RECORDS[module] if module == "benchmarks" else None,
+        results,
         image=image,
         lock=chosen.lock.document,
         expected=expected,

@@ -72,12 +72,15 @@ def run(  # noqa: PLR0917 -- who, where, what, with what: in the order of a sent
     argv: list[str],
     granted: Access,
     case: str = "",
+    *,
+    out_path: Path | None = None,
 ) -> Records:
-    """Run a module in the image, show its records as they come, and return them."""
+    """Run a module in the image, show its records as they come, and return them; they lie in the lock's own folder."""
     from bundle.console import Console
     from images.running import stream
 
-    with setting_aside(chosen.out / RECORDS[module]):
+    path = out_path or chosen.out / RECORDS[module]
+    with setting_aside(path):
         return stream(
             engine,
             image,
@@ -85,7 +88,7 @@ def run(  # noqa: PLR0917 -- who, where, what, with what: in the order of a sent
             module,
             argv + own(case),
             backend=chosen.backend,
-            out_path=chosen.out / RECORDS[module],
+            out_path=path,
             granted=granted,
             on_record=Console(tell, colour=sys.stderr.isatty()).record,
             on_stderr=say,

@@ -201,6 +201,28 @@ def test_podman_has_the_same_image_and_it_validates_there(kit, made, engine, tmp
     }
 
 
+def test_a_sweep_compares_two_locks_in_a_table_and_keeps_what_holds(kit, made, tmp_path):
+    """The second lock is the image itself, adopted: nothing is built for it."""
+    image = documents.read_json(Path(made["bundle"]).parent / "image.json")
+    adopted = kit("lock", "--from-image", image["reference"], "--out", str(tmp_path), options=False)
+    assert adopted.returncode == 0, adopted.stderr
+    locks = [kit.options[1], adopted.stdout.strip()]
+    argv = ["--locks", ",".join(locks), "--suite", "smoke", "--only", "copy"]
+
+    done, again = kit("sweep", *argv, "--json", options=False), kit("sweep", *argv, options=False)
+
+    assert (done.returncode, again.returncode) == (0, 0), done.stderr[-2000:] + again.stderr[-2000:]
+    swept = json.loads(done.stdout)
+    assert {lock["image_id"] for lock in swept["locks"]} == {made["image_id"]}
+    names = [lock["lock"] for lock in swept["locks"]]
+    assert [list(case["locks"]) for case in swept["cases"]] == [names] * len(swept["cases"]) != []
+    assert all(case["locks"][names[1]]["ratio_low"] for case in swept["cases"])
+    kept = [line.partition(":")[0] for line in again.stderr.splitlines() if ": kept (" in line]
+    assert kept == ["image", "validate", "benchmarks"] * 2
+    assert again.stdout.startswith("# Sweep: smoke, copy alone\n\n**not a GPU result**")
+    assert Path(again.stdout.splitlines()[-1]).read_text(encoding="utf-8").strip() in again.stdout
+
+
 @pytest.mark.parametrize("command", ["validate", "benchmark"])
 def test_the_line_of_a_dry_run_can_be_pasted_into_a_shell(kit, made, command):  # noqa: ARG001 -- the image must be there
     extra = ["--suite", "smoke", "--only", "copy"] if command == "benchmark" else []
