@@ -131,7 +131,7 @@ def _gpu(reading: Reading, cards: Cards, entry: dict[str, Any]) -> None:
     if card is not None:
         card.update(values)
         card["raw"].update(entry)
-    elif any(key != "gpu" for key in entry):
+    else:
         card = {**values, "raw": dict(entry)}
         reading.devices.append(card)
         if "index" in values:

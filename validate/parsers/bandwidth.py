@@ -31,7 +31,7 @@ def read(text: str) -> Reading:
         _rocm(reading, rows)
     elif any(HIP.match(row) for row in rows[:50]):
         _hip(reading, rows)
-    elif "Transfer" in text or "peak bandwidth GB/s" in text or "Scaling benchmark" in text:
+    else:
         _transferbench(reading, rows)
     return reading
 

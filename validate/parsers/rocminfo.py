@@ -13,6 +13,7 @@ from validate.parsers.indented import Node, tree
 from validate.parsers.reading import Reading
 from validate.parsers.values import MEGA, absent, gfx, known, lines, plain, quantity, whole, words
 
+FIRST = "Runtime Version"  # of the system's attributes; what stands before are messages
 AGENT = re.compile(r"Agent \d{1,6}")
 UUID = re.compile(r"GPU-[0-9a-f]{16}")
 FAILURES = (
@@ -87,26 +88,20 @@ def _split(text: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     for node in _nodes(text):
         if AGENT.fullmatch(node.key):
             agents.append([])
-        elif node.indent == 0 and node.value and not agents:
+        elif node.indent == 0 and node.value and not agents and (system or node.key == FIRST):
             system.setdefault(node.key, node.value)
         for line in node.children if AGENT.fullmatch(node.key) else [node] if node.indent else ():
-            if not agents or (line.key == "Name" and agents[-1] and agents[-1][0].key == "Name"):
+            if not agents or (line.key == "Name" and agents[-1]):  # an agent's first key
                 agents.append([])
             agents[-1].append(line)
     kept = [[node for node in nodes if node.value or node.children or node.key.endswith("Info")] for nodes in agents]
-    return _system(system), [_keys(nodes) for nodes in kept if nodes]
+    return system, [_keys(nodes) for nodes in kept if nodes]
 
 
 def _nodes(text: str) -> list[Node]:
     """Return the lines as a tree; rules (`====`, `****`) and headings hold nothing."""
     useful = [line.replace("\\", "") for line in lines(text)]
     return tree(line for line in useful if line.strip("=* \t") and (":" in line or line.startswith((" ", "Agent "))))
-
-
-def _system(found: dict[str, Any]) -> dict[str, Any]:
-    """Keep attributes of the system: other lines at the left may have a colon, too."""
-    names = ("Runtime", "System", "Sig.", "Machine", "Mwaitx", "DMAbuf", "XNACK", "VMM")
-    return {key: value for key, value in found.items() if key.startswith(names)} if "Runtime Version" in found else {}
 
 
 def _keys(nodes: list[Node]) -> dict[str, Any]:

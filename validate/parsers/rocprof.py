@@ -55,10 +55,9 @@ def _csv(reading: Reading, text: str) -> None:
     start = next((at for at, row in enumerate(rows[:20]) if len(row) > 3 and row[0].lower() in HEADERS), None)
     if start is None:
         return
-    header = [name.lower() for name in rows[start]]
-    rest = rows[start + 1 :]
-    if "".join(name.replace("\n", "") for name in header) != "".join(header):
-        header = [name.replace("\n", "") for name in header]
+    columns = [name.replace("\n", "") for name in rows[start]]
+    header, rest = [name.lower() for name in columns], rows[start + 1 :]
+    if columns != rows[start]:
         reading.warn("the header is broken over two lines")
     entries = [entry for entry in records(header, rest) if len(entry) > 1]
     if any(len(row) < len(header) for row in rest if len(row) > 1):
@@ -77,7 +76,7 @@ def _csv(reading: Reading, text: str) -> None:
         reading.form, parse = "trace", _record
     else:
         return
-    reading.facts["columns"] = rows[start]
+    reading.facts["columns"] = columns
     reading.facts["rows"] = [parse(entry) for entry in entries]
     if reading.form == "counters":
         _pivot(reading)

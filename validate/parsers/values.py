@@ -12,9 +12,9 @@ from typing import Any
 MEGA = 1_000_000
 LONGEST_LINE = 4096  # no line that a tool means to be read is longer; of one that is, the beginning is read
 ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,32}[A-Za-z]|[()][A-Z0-9])")
-NUMBER = re.compile(r"[-+]?(?:\d{1,24}(?:\.\d{0,24})?|\.\d{1,24})(?:[eE][-+]?\d{1,3})?")
+NUMBER = re.compile(r"[-+]?(?:\d{1,24}(?:\.\d{0,24})?|\.\d{1,24})(?:[eE][-+]?\d{1,3})?", re.ASCII)
 UNIT = re.compile(r"[A-Za-zµ%/°Â]{0,12}")
-WHOLE = re.compile(r"-?\d{1,20}|0[xX][0-9a-fA-F]{1,16}")
+WHOLE = re.compile(r"-?\d{1,20}|0[xX][0-9a-fA-F]{1,16}", re.ASCII)
 PCI = re.compile(r"(?:([0-9a-f]{1,8}):)?([0-9a-f]{1,2}):([01]?[0-9a-f])(?:\.([0-7]))?", re.IGNORECASE)
 GFX = re.compile(r"gfx[0-9]{1,3}[0-9a-f]{2}")
 NOTHING = frozenset((
