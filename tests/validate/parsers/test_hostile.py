@@ -31,7 +31,7 @@ WHOLE = {
     "types that are wrong": '{"card0": [], "card1": {"PCI Bus": {}}, "system": [], "gpu_data": [{"gpu": []}, 1, null]}',
     "a huge cell": 'device,a\ncard0,"' + "x" * LENGTH + '"\n',
     "a wide table": "name,calls,totaldurationns," + "y," * (LENGTH // 2) + "\n1,2,3,4\n",
-    "a wide matrix": "== Hops between two GPUs ==\n" + " ".join(f"GPU{at}" for at in range(900)) + "\nGPU0" + " 5" * 900,
+    "a wide matrix": "== Hops between two GPUs ==\n" + " ".join(f"GPU{i}" for i in range(900)) + "\nGPU0" + " 5" * 900,
     "many cards": "".join(f"GPU[{number}] : Card series: x\n" for number in range(LENGTH // 28)),
     "many GPUs": "".join(f"GPU: {number % 10_000}\n  A: 1\n" for number in range(LENGTH // 16)),
     "many nodes": "".join(f"### nodes/{number}/properties\nsimd_count 4\n" for number in range(LENGTH // 44)),
