@@ -13,8 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.clocks import IN_FLIGHT
-from benchmarks.statistics import median
-from bundle import layout
+from bundle import layout, speed_rules
 from bundle.ledger import Disagreement
 
 if TYPE_CHECKING:
@@ -38,14 +37,6 @@ READING_S = 1e-5
 DEVICE_S, DEVICE = 1e-4, 0.02
 #: Seconds from a deadline until a process is gone.
 KILLED_S = 15.0
-#: Fewer samples have no typical distance.
-FEW = 10
-#: Least share of the time between two samples that is theirs: what the host does in between is small, but where it
-#: hides its launches behind a delay.
-BUSY, BUSY_DELAYED = 0.25, 0.05
-#: How often over or under the warm-up's steps may fill its seconds, at the speed of the samples: clocks rise and fall,
-#: machines stall.
-WARM_UP, WARM_UP_DELAYED = 25.0, 100.0
 
 
 def moment(text: str) -> datetime | None:
@@ -69,11 +60,12 @@ def disagreements(evidence: Evidence) -> Iterator[Disagreement]:
             yield Disagreement(f"{layout.PROTOCOL}: deadline_s", said, f"at most {LONGEST_S}")
         yield from _dates(layout.SAMPLES, evidence.results)
         yield from _in_turn(evidence.results)
+        groups = {case["case"]: case["group"] for case in evidence.results.protocol["cases"]}
         for run in evidence.results.processes:
             key = (run["case"], run["process"])
             series, times = evidence.results.samples.get(key, ()), evidence.results.times.get(key, ())
             what = f"{layout.SAMPLES}: {{}} of {key[0]}, process {key[1]}"
-            for name, seen, expected in _process(run, series, times, evidence.results.protocol):
+            for name, seen, expected in _process(run, series, times, evidence.results.protocol, groups.get(key[0])):
                 yield Disagreement(what.format(name), seen, expected)
 
 
@@ -147,9 +139,9 @@ def _before_sampling(run: dict[str, Any]) -> float:
 
 
 def _process(
-    run: dict[str, Any], series: Sequence[float], times: Sequence[float], protocol: dict[str, Any]
+    run: dict[str, Any], series: Sequence[float], times: Sequence[float], protocol: dict[str, Any], group: str | None
 ) -> Iterator[Disagreement]:
-    """Yield what cannot be in one process: its name, what was seen, what was expected."""
+    """Yield what cannot be in one process of a case of this group: its name, what was seen, what was expected."""
     for index, seconds in enumerate(series):
         if not SHORTEST_S <= seconds <= LONGEST_S:
             yield Disagreement(f"the seconds of sample {index}", seconds, f"between {SHORTEST_S} and {LONGEST_S}")
@@ -170,7 +162,7 @@ def _process(
             "the inner steps of its longest sample", longest, f"at most the {ran} s since the warm-up began"
         )
     yield from (_by_host if run["clock"] == "host" else _by_device)(took, [began, *times])
-    yield from _speed(run, median(series), took, times)
+    yield from speed_rules.disagreements(run, series, times, group)
 
 
 def _warm_up(warm_up: dict[str, Any], protocol: dict[str, Any]) -> Iterator[Disagreement]:
@@ -218,25 +210,3 @@ def _by_device(took: list[float], times: list[float]) -> Iterator[Disagreement]:
     seconds, had = sum(took[IN_FLIGHT:]), times[-1] - times[1]
     if not seconds <= had * (1 + DEVICE) + DEVICE_S:
         yield Disagreement("the inner steps of its samples", seconds, f"at most the {had} s that they had")
-
-
-def _speed(run: dict[str, Any], step_s: float, took: list[float], times: Sequence[float]) -> Iterator[Disagreement]:
-    """The speed of the samples fills the time between them, and the warm-up, about as it should."""
-    facts = run.get("facts", {})
-    delayed = "exposed_samples" in facts or "delay" in str(facts.get("timing", ""))
-    loose = delayed or run["clock"] == "host"  # a processor is shared with whatever else runs there
-    busy = BUSY_DELAYED if loose else BUSY
-    if len(took) >= FEW:
-        inner, apart = median(took), median([after - before for before, after in pairwise(times)])
-        if not inner >= busy * apart:
-            yield Disagreement("the inner steps of a sample", inner, f"about the {apart} s from one to the next")
-    warm_up, factor = run["warm_up"], WARM_UP_DELAYED if loose else WARM_UP
-    if not run["inner"] <= warm_up["steps"]:
-        yield Disagreement("the steps of the warm-up", warm_up["steps"], f"at least one sample of {run['inner']}")
-        return
-    seconds, filled = warm_up["seconds"], warm_up["steps"] * step_s
-    # few samples may all fall into one stall of the machine; a processor that others use may stall for a whole warm-up
-    slow, fast = seconds / factor <= filled or run["clock"] == "host", filled <= seconds * factor
-    if not slow or (len(took) >= FEW and not fast):
-        seen = f"{warm_up['steps']} steps in {warm_up['seconds']} s"
-        yield Disagreement("the speed of the warm-up", seen, f"about that of its samples, {step_s} s a step")

@@ -6,6 +6,9 @@ from bundle import layout, streams
 from tests.bundle import fakes_bundle as fakes
 from tests.bundle.lies import of_case, process, record, samples
 
+HIDDEN = {"exposed_samples": 0, "timing": "events on the stream, launches queued behind a delay kernel"}
+OPEN = {"timing": "events on the stream, queue kept full"}
+
 
 def of_samples(change, number=None):
     """Change one sample, or all of them."""
@@ -171,6 +174,29 @@ LIES = [
     ("a time that goes back", first_process(backwards), f"{S}: the time of sample 6"),
     ("times before the run", of_samples(lambda item: item.update(at_s=item["at_s"] - 1000)), f"{S}: the beginning of"),
     ("samples crowded together", first_process(crowded), f"{S}: the inner steps of its samples"),
+    # Delays, behind which little of the time is a sample's
+    ("a delay beside a queue kept full", process(facts=HIDDEN | OPEN), f"{S}: the timing of matmul"),
+    ("a delay of a model", together(of_case(group="models"), process(facts=HIDDEN)), f"{S}: the timing of matmul"),
+    (
+        "a delay of a model, in words alone",
+        together(of_case(group="models"), process(facts={"timing": HIDDEN["timing"]})),
+        f"{S}: the timing of matmul",
+    ),
+    (
+        "a model's samples a tenth, behind a delay",
+        together(of_case(group="models"), process(facts={"exposed_samples": 0}), times(0.1, "seconds")),
+        f"{S}: the inner steps of a sample",
+    ),
+    (
+        "a kernel's samples a thirtieth, behind a delay",
+        together(processes(lambda item: item.update(facts=HIDDEN)), times(1 / 30, "seconds")),
+        f"{S}: the inner steps of a sample of matmul",
+    ),
+    (
+        "a kernel's samples a thirtieth, behind a delay that is too short for it",
+        together(processes(lambda item: item.update(facts=HIDDEN | {"host_step_s": 1e-5})), times(1 / 30, "seconds")),
+        f"{S}: the inner steps of a sample of matmul",
+    ),
     # Processes against each other, and the run
     ("a process before it can have begun", first_process(early), f"{S}: the beginning of"),
     ("a process in the next one's time", first_process(late), f"{S}: the beginning of"),

@@ -5,10 +5,11 @@ import json
 import pytest
 
 from benchmarks import cases
-from bundle import layout, timing, verify
+from bundle import layout, reading, seal, speed_rules, streams, timing, verify
+from bundle.demo import EXAMPLE
 from tests.bundle import fakes_bundle as fakes
 from tests.bundle.lies import samples
-from tests.bundle.lies_of_time import LIES, LIES_OF_THIS_K
+from tests.bundle.lies_of_time import HIDDEN, LIES, LIES_OF_THIS_K, processes, times, together
 from tests.bundle.test_verify import contradictions, other_sources
 
 
@@ -77,3 +78,31 @@ def test_a_processor_that_others_use_may_stall_through_a_whole_warm_up():
     files = samples(stalled)(fakes.bundle(gpu=False))
 
     assert [item for item in verify.judge(files)["contradicted"] if "warm-up" in item["what"]] == []
+
+
+def differences(files):
+    """Return what of times and speeds is contradicted."""
+    evidence = {
+        path: data for path, data in files.items() if layout.role(path) == "evidence" and path != layout.PROTOCOL
+    }
+    return list(timing.disagreements(seal.understood(evidence)))
+
+
+BUSY = {**HIDDEN, "exposed_samples": 7, "host_step_s": 8e-4}
+
+
+@pytest.mark.parametrize(("facts", "believed"), [(BUSY, True), (HIDDEN, False)], ids=["said", "not said"])
+def test_a_host_so_busy_that_it_needs_far_longer_for_a_step_than_the_device_is_believed(facts, believed):
+    """Each sample waits for a delay of several times the host's own time; what is its own is a thirtieth of it."""
+    files = together(processes(lambda item: item.update(facts=facts)), times(1 / 30, "seconds"))(fakes.bundle())
+
+    assert (differences(files) == []) is believed
+
+
+def test_the_example_says_of_a_delay_what_the_rules_look_for():
+    runs = [json.loads(line) for line in b"".join(streams.unpack(reading.read(EXAMPLE)[layout.SAMPLES])).splitlines()]
+    said = {run["case"]: run["facts"] for run in runs if run["kind"] == "process"}
+
+    assert speed_rules.KEPT_FULL in said["resnet50.fp32.b256"]["timing"]
+    assert speed_rules.DELAYED in said["matmul.bf16.1024"]["timing"]
+    assert "exposed_samples" in said["matmul.bf16.1024"]
