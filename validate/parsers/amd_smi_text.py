@@ -138,7 +138,8 @@ def _between(reading: Reading, rows: list[str]) -> None:
                     link = links.setdefault((here, there), {"from": here, "to": there})
                     link[what] = words(cell) if what == "type" else whole(cell)
     if seen:
-        reading.form, reading.facts["addresses"] = "topology", sorted(filter(None, seen))
+        reading.form = "topology"
+        reading.devices = [{"pci": address, "raw": {}} for address in sorted(filter(None, seen))]
         reading.links += [known(link) for link in links.values()]
 
 

@@ -84,6 +84,8 @@ class _Text:
             self.reading.form = self.reading.form or "text"
         elif self.what in TITLES and all(LABEL.fullmatch(part) for part in parts):
             self.header = parts
+            for part in parts:
+                self._of(int(part[3:]))
         else:
             self._row(line, text)
 
@@ -132,7 +134,6 @@ class _Text:
                     link[kind] = number
                 elif words(cell.strip("X")):  # XXXX: there is none, or none is known
                     link["type"] = cell
-        self.reading.form = "topology" if self.links and not self.cards else self.reading.form
 
     def _card(self, header: list[str], tokens: list[str]) -> None:
         """Read a row of a table; its columns are told by their names, whichever there are."""

@@ -120,6 +120,7 @@ def test_matrices_become_links():
     reading = amd_smi.read(samples.AMD_SMI_TOPOLOGY)
 
     assert reading.links == [{"from": "0000:c1:00.0", "to": "0000:c6:00.0", "weight": 30, "hops": 1}]
+    assert bare(reading) == [{"pci": "0000:c1:00.0"}, {"pci": "0000:c6:00.0"}]
 
 
 @pytest.mark.parametrize(

@@ -116,3 +116,12 @@ def test_messages_alone_are_understood_and_no_card():
     reading = rocm_smi.read(samples.ROCM_SMI_NONE)
 
     assert (reading.form, reading.devices, reading.warnings) == ("messages", [], ["WARNING: No JSON data to report"])
+
+
+def test_a_matrix_alone_tells_how_many_cards_there_are():
+    matrix = samples.ROCM_SMI_VALUES[samples.ROCM_SMI_VALUES.index("==== Weight") :].split("==== KFD")[0]
+
+    reading = rocm_smi.read(matrix)
+
+    assert bare(reading) == [{"index": 0}, {"index": 1}]
+    assert reading.links == [{"from": 0, "to": 1, "weight": 72, "hops": 3, "type": "PCIE"}]
