@@ -26,6 +26,12 @@ VERSIONS = {
     ("rocm", "torch.version.rocm"): "torch.rocm",
     ("python", "this interpreter"): "python",
 }
+#: What is a card's own, told by the start record and again by checks. An AMD runtime's memory is what a device may use,
+#: the kernel's what the card has.
+OF_CARD = ("power_cap_w", "clock_max_hz", "compute_partition", "memory_partition")
+SAME = {"rocm": (*OF_CARD, "numa_node"), "cuda": (*OF_CARD, "memory_bytes"), "cpu": ()}
+#: Where checks list cards by PCI address.
+CARDS = {"device_nodes": "gpus", "telemetry": "devices", "processes": "cards", "host_state": "gpus"}
 MODULES = {"rocm": "amdgpu", "cuda": "nvidia"}
 
 
@@ -39,6 +45,7 @@ def disagreements(evidence: Evidence) -> Iterator[Disagreement]:
                 yield Disagreement(
                     f"{layout.REPORT}: start: {what}", plain(said[what]), f"{plain(seen)}, as its own checks saw"
                 )
+        yield from _cards(evidence.report)
         yield from _computed(evidence.report)
         yield from _installed(evidence.report)
     for path, stream in ((layout.REPORT, evidence.report), (layout.SAMPLES, evidence.results)):
@@ -75,6 +82,37 @@ def _seen(facts: list[dict[str, Any]]) -> Iterator[tuple[str, Any]]:
     devices = found.get("device_counts", {}).get("torch")
     if isinstance(devices, list):
         yield "devices", [{key: device.get(key) for key in ("pci", "gfx")} for device in devices]
+
+
+def _cards(report: Report) -> Iterator[Disagreement]:
+    """A card is what each check says that it is, and the checks saw the cards of the start record."""
+    backend = report.start["backend"]
+    # where nothing was read of a card, its runtime may have made up the address
+    read = [device for device in report.start["devices"] if any(device.get(key) is not None for key in OF_CARD)]
+    devices = [device for device in read if device.get("pci")]
+    for record in report.facts if devices else ():
+        cards = _listed(record["facts"].get(CARDS.get(record["check"], "")))
+        if cards and not {_slot(pci) for pci in cards} & {_slot(device["pci"]) for device in devices}:
+            seen, expected = ", ".join(sorted(cards)), ", ".join(device["pci"] for device in devices)
+            yield Disagreement(f"{layout.REPORT}: the cards of {record['check']}", seen, expected)
+        for device in devices:
+            card = cards.get(device["pci"], {})
+            for key in SAME[backend]:
+                if None not in (said := device.get(key), seen := card.get(key)) and said != seen:
+                    what = f"{layout.REPORT}: start: {key} of the device at {device['pci']}"
+                    yield Disagreement(what, said, f"{plain(seen)}, as the check {record['check']} saw")
+
+
+def _listed(cards: Any) -> dict[str, dict[str, Any]]:
+    """Return cards by address, however a check lists them."""
+    if isinstance(cards, list):
+        return {str(card["pci"]): card for card in map(_dict, cards) if card.get("pci")}
+    return {address: _dict(card) for address, card in _dict(cards).items()}
+
+
+def _slot(pci: str) -> str:
+    """Return an address without its function, in which partitions of one card differ."""
+    return pci.rpartition(".")[0]
 
 
 def _computed(report: Report) -> Iterator[Disagreement]:

@@ -83,6 +83,18 @@ def of_lock(**changes):
     return apply
 
 
+def elsewhere(check, field):
+    """Let a check have seen its cards at another address."""
+
+    def change(found):
+        if isinstance(found[field], dict):
+            found[field]["0000:ff:00.0"] = found[field].pop(fakes.GPU["pci"])
+        else:
+            found[field][0]["pci"] = "0000:ff:00.0"
+
+    return facts(check, change)
+
+
 def cache(**changes):
     return processes(lambda item: item["cache"].update(changes))
 
@@ -125,6 +137,18 @@ LIES = [
     ("units unlike the kernel's", {}, of_devices(compute_units=152, compute_partition="DPX"),
      f"{R}: the compute units of"),
     ("more memory than the product has", {}, of_devices(memory_bytes=1 << 40), f"{R}: start: device 0: memory_bytes"),
+    *[(f"a card with {words} that its checks refute", {}, lie, f"{R}: start: {key} of the device at")
+      for words, key, lie in (
+          ("a power cap", "power_cap_w", of_devices(power_cap_w=350)),
+          ("a part", "compute_partition", of_devices(compute_partition="DPX", compute_units=152)),
+          ("a part of its memory", "memory_partition", of_devices(memory_partition="NPS4")),
+          ("a place", "numa_node", of_devices(numa_node=1)),
+          ("a clock", "clock_max_hz", facts("host_state", lambda it: it["gpus"][0].update(clock_max_hz=1e9))),
+          ("a cap at its check", "power_cap_w", facts("host_state", lambda it: it["gpus"][0].update(power_cap_w=1.0))),
+      )],
+    *[(f"another card at the check {check}", {}, elsewhere(check, field), f"{R}: the cards of {check}")
+      for check, field in (("device_nodes", "gpus"), ("telemetry", "devices"), ("processes", "cards"),
+                           ("host_state", "gpus"))],
     *[(f"a device with {key} {value}", {}, of_devices(**{key: value}), f"{R}: start: device 0: {key}")
       for key, value in (("memory_bytes", 0), ("memory_bytes", -5), ("compute_units", 0), ("wavefront", -64),
                          ("power_cap_w", -1), ("clock_max_hz", 0), ("index", 7), ("compute_capability", "9.0"))],

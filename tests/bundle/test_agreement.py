@@ -6,12 +6,12 @@ import time
 
 import pytest
 
-from bundle import agreement, layout, reading, seal, streams, verify
+from bundle import agreement, cross_checks, layout, reading, seal, streams, verify
 from bundle.demo import EXAMPLE
 from tests.bundle import fakes_bundle as fakes
 from tests.bundle.lies import record
 from tests.bundle.lies_of_origin import LIES, held_back
-from tests.bundle.lies_of_time import together
+from tests.bundle.lies_of_time import of_devices, together
 from tests.bundle.test_verify import contradictions, other_sources
 
 
@@ -109,6 +109,42 @@ def test_the_example_without_its_tags_is_contradicted():
     found = [what for what in contradictions(verify.judge(lied)) if "tagged as throttled" in what]
 
     assert any("attention.bf16.4096" in what for what in found), found
+
+
+def of_example(change):
+    """Return the example, its report and results changed by `change(records)`."""
+    files = reading.read(EXAMPLE)
+    for path in (layout.REPORT, layout.SAMPLES):
+        raw = b"".join(streams.unpack(files[path])) if path == layout.SAMPLES else files[path]
+        records = [json.loads(line) for line in raw.splitlines()]
+        change(records)
+        data = fakes.lines(records)
+        files[path] = streams.pack(data) if path == layout.SAMPLES else data
+    return files
+
+
+@pytest.mark.parametrize("key", ["memory_bytes", "clock_max_hz", "power_cap_w"])
+def test_a_card_of_nvidia_is_what_its_checks_saw(key):
+    files = of_example(lambda records: records[0]["devices"][0].update({key: records[0]["devices"][0][key] * 0.9}))
+
+    assert [it.what for it in disagreements(files)] == [f"{layout.REPORT}: start: {key} of the device at 0000:00:06.0"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"pci": None}, id="without an address"),
+        pytest.param(
+            {"pci": "0000:ff:00.0", **dict.fromkeys(cross_checks.OF_CARD)}, id="at an address that its runtime made up"
+        ),
+        pytest.param({"memory_bytes": 16 << 30}, id="with a part of its card's memory"),
+    ],
+)
+def test_a_device_whose_card_was_not_found_is_no_lie(change):
+    """That torch then counts other devices than the kernel is a finding, and not asked here."""
+    found = disagreements(of_devices(**change)(honest()))
+
+    assert [it.what for it in found if "the cards of" in it.what or "the device at" in it.what] == []
 
 
 def test_an_order_of_many_cases_is_compared_in_time_that_grows_with_it():
