@@ -111,14 +111,14 @@ def _nvidia(root: Path) -> list[Gpu]:
 
 
 def chosen(items: Sequence[str], gpus: Sequence[Gpu], source: str, hint: str) -> list[Gpu]:
-    """Return the GPUs that the items name: numbers, PCI addresses (the domain may be left out), ids.
+    """Return the GPUs that the items name: numbers, ids, PCI addresses (as nvidia-smi writes them, or without domain).
 
     KitError, naming `source` and what there is, with `hint`, for one that names none, and for one named twice.
     """
     found: list[Gpu] = []
     there_are = ", ".join(gpu.text for gpu in gpus) or "none"
     for item in items:
-        names = {item.lower(), f"0000:{item.lower()}"}
+        names = {item.lower(), f"0000:{item.lower()}", item.lower().removeprefix("0000")}
         match = [gpu for gpu in gpus if names & {str(gpu.index), gpu.address.lower(), gpu.uuid.lower()}]
         if not item or not match:
             raise KitError(f"{source}: there is no GPU {item!r} here; there are: {there_are}", hint)

@@ -196,6 +196,7 @@ def test_single_gpus_of_an_engine_elsewhere_go_by_cdi_or_not_at_all(where, tmp_p
     [
         ("1", {}, ["GPU-10000000-aaaa"]),
         ("0000:11:00.0", {}, ["GPU-00000000-aaaa"]),
+        ("00000000:11:00.0", {}, ["GPU-00000000-aaaa"]),
         ("", {"CUDA_VISIBLE_DEVICES": "1,0"}, ["GPU-10000000-aaaa", "GPU-00000000-aaaa"]),
         ("", {"CUDA_VISIBLE_DEVICES": "GPU-10000000-aaaa"}, ["GPU-10000000-aaaa"]),
         ("", {"HIP_VISIBLE_DEVICES": "1"}, None),
