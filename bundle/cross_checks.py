@@ -93,8 +93,8 @@ def _cards(report: Report) -> Iterator[Disagreement]:
     for record in report.facts if devices else ():
         cards = _listed(record["facts"].get(CARDS.get(record["check"], "")))
         if cards and not {_slot(pci) for pci in cards} & {_slot(device["pci"]) for device in devices}:
-            seen, expected = ", ".join(sorted(cards)), ", ".join(device["pci"] for device in devices)
-            yield Disagreement(f"{layout.REPORT}: the cards of {record['check']}", seen, expected)
+            expected = ", ".join(device["pci"] for device in devices)
+            yield Disagreement(f"{layout.REPORT}: the cards of {record['check']}", ", ".join(sorted(cards)), expected)
         for device in devices:
             card = cards.get(device["pci"], {})
             for key in SAME[backend]:
