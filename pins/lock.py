@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from pins import channels, surprises
+from pins import channels, rules, surprises
 from pins.paths import matching, opened, there
 from pins.store import replacing
-from schema import documents
 from schema.canon import digest
 from schema.errors import KitError
 
@@ -24,8 +23,6 @@ MAX_BYTES = 1 << 20  # ten times the largest lock we know; of a hostile one, som
 OTHER_FILE = "name a lock or a pin, such as those in pins/"
 AGAIN = "./kit lock --pin NAME makes it again"
 LONGEST_LINE = 20  # fields of a mapping that is written in one line
-#: Folders beside those of the locks, where outputs go that are no lock's.
-TAKEN = frozenset({"host", "rebuilt"})
 
 _BaseLoader: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml reads a lock ten times faster
 _BaseDumper: type = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -88,15 +85,15 @@ class Lock:
 
 def from_document(document: dict[str, Any], path: Path | None = None) -> Lock:
     """Return the lock in a parsed document; KitError unless it follows the schema and contradicts itself nowhere."""
-    _check(document, "lock-1", str(path or "lock"), AGAIN)
-    where = path.name if path else "the lock"
+    where = str(path or "the lock")
+    sha256 = rules.check(document, "lock-1", where, AGAIN)
     for kind in ("debs", "wheels"):
         names = [item["name"] for item in document[kind]]
         if len(set(names)) != len(names):
             raise KitError(f"{where} lists a package twice: {_first_double(names)}", AGAIN)
     if document["base"] is None and not document["debs"]:
         raise KitError(f"{where} has neither a base image nor packages", AGAIN)
-    return Lock(document, digest(document), path)
+    return Lock(document, sha256, path)
 
 
 def load(path: Path | str) -> Lock:
@@ -132,21 +129,10 @@ def fresh(lock: Lock) -> Lock:
 def load_pin(path: Path) -> dict[str, Any]:
     """Return the pin in a file; KitError unless it follows schema pin-1 and its channel has what it needs."""
     pin = read_yaml(path)
-    _check(pin, "pin-1", str(path), "correct it; the pins in pins/ show what a pin has")
+    rules.check(pin, "pin-1", str(path), "correct it; the pins in pins/ show what a pin has")
     if needed := channels.lacking(pin):
         raise KitError(f"{path.name}: a pin of channel {pin['channel']} needs {needed}", "add what is missing")
     return pin
-
-
-def _check(document: dict[str, Any], schema: str, where: str, hint: str) -> None:
-    """Raise KitError with `hint` unless a lock or pin follows its schema and has a name that it can have."""
-    try:
-        documents.check(document, schema, where)
-    except KitError as error:
-        raise KitError(error.message, hint) from error
-    name = document["name"]
-    if name in TAKEN:
-        raise KitError(f"{where}: {name} is no name for a lock: other outputs go there", "name it otherwise")
 
 
 def load_all(folder: Path = PINS, *, tell: Callable[[str], None] = lambda _: None) -> list[Lock]:

@@ -103,6 +103,9 @@ FAULTS = (
     Fault("a package without its hash", PLAN, 2, "'sha256' is a required property", package_with(sha256=...)),
     Fault("a package whose hash is null", FETCH, 2, "no sha256 for aa", package_with(sha256=None)),
     Fault("a package whose hash is no hash", PLAN, 2, "debs[0].sha256: 'zz'", package_with(sha256="zz")),
+    Fault("a size beyond all numbers", PLAN, 2, "small.lock.yaml: size is a number", package_with(size=10**30)),
+    Fault("a variable of two lines", PLAN, 2, "variable A has a line break", lock_with(environment={"A": "1\n2"})),
+    Fault("a variable without end", PLAN, 2, "A has 500002 bytes", lock_with(environment={"A": "x" * 500_000})),
     Fault("a version that is not quoted", PLAN, 2, "rocm is the number 5.1", lock_with(rocm=5.10)),
     Fault(
         "a package path that leaves the archive",

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from images.context import Context, dockerfile
+from pins.rules import MAX_VARIABLE_BYTES
 from schema.errors import KitError
 
 
@@ -60,13 +61,19 @@ def test_every_stage_knows_the_epoch_and_the_environment():
     assert text == f"# c\nFROM scratch AS b\n{settings}RUN x\n from b\n{settings}"
 
 
-@pytest.mark.parametrize(
-    ("text", "environment", "message"),
-    [("RUN x\n", {}, "no FROM"), ("FROM scratch\n", {"A": "1\nRUN evil"}, "line break in A")],
-)
-def test_what_a_dockerfile_cannot_hold_is_refused(text, environment, message):
-    with pytest.raises(KitError, match=message):
-        dockerfile(text, 7, environment, "l=x")
+def test_a_dockerfile_without_an_image_is_refused():
+    with pytest.raises(KitError, match="no FROM"):
+        dockerfile("RUN x\n", 7, {}, "l=x")
+
+
+@pytest.mark.parametrize("char", [*'"$\\x', "\N{SNOWMAN}"])
+def test_a_line_is_never_longer_than_a_dockerfile_may_have_it(char):
+    value = char * ((MAX_VARIABLE_BYTES - len("A=")) // len(char.encode()))
+
+    line = dockerfile("FROM scratch\n", 7, {"A": value}, "l=x").splitlines()[-1]
+
+    assert len(line.encode()) <= 65_535
+    assert line.count(char) >= len(value)
 
 
 DIGEST = "@sha256:" + "a" * 64
