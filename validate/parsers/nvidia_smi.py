@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from typing import Any
 
@@ -45,11 +43,8 @@ HEAD = re.compile(r"(NVIDIA-SMI|Driver Version:|CUDA Version:)\s{0,40}(\S{1,40})
 
 def parse(text: str) -> dict[str, dict[str, Any]]:
     """Return, by PCI address, the columns that hold something: texts as they are, quantities in base units."""
-    try:
-        rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(plain(text)))]
-    except csv.Error:  # a cell longer than any that the tool prints
-        return {}
-    if not rows or not rows[0] or "pci.bus_id" not in rows[0]:
+    rows, _ = csv_rows(text)
+    if "pci.bus_id" not in rows[0]:
         return {}
     cards = {}
     for row in rows[1:]:

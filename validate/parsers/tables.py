@@ -18,16 +18,21 @@ GAP = re.compile(r" {2,}|\t+")
 
 
 def csv_rows(text: str) -> tuple[list[list[str]], list[str]]:
-    """Return the rows of comma separated text, each cell without blanks around it, and what was wrong with it."""
+    """Return the rows of comma separated text, cells without blanks around them, and what was wrong with it.
+
+    Lines that hold nothing are no rows. There is always a first row, which may be empty.
+    """
     rows: list[list[str]] = []
     try:
         for row in csv.reader(io.StringIO(plain(text))):
-            rows.append([cell.strip() for cell in row])
+            cells = [cell.strip() for cell in row]
+            if any(cells):
+                rows.append(cells)
             if len(rows) > MOST_ROWS:
                 return rows, [f"only the first {MOST_ROWS} rows were read"]
     except csv.Error as problem:
-        return rows, [f"the table breaks off at row {len(rows) + 1}: {problem}"]
-    return rows, []
+        return rows or [[]], [f"the table breaks off at row {len(rows) + 1}: {problem}"]
+    return rows or [[]], []
 
 
 def records(header: list[str], rows: Iterable[list[str]]) -> list[dict[str, str]]:

@@ -30,6 +30,7 @@ WHOLE = {
     "not finite": '[{"gpu": 1e999, "power": {"socket_power": {"value": Infinity, "unit": "W"}}}]',
     "types that are wrong": '{"card0": [], "card1": {"PCI Bus": {}}, "system": [], "gpu_data": [{"gpu": []}, 1, null]}',
     "a huge cell": 'device,a\ncard0,"' + "x" * LENGTH + '"\n',
+    "a huge cell in a header": 'device,"' + "x" * LENGTH + '"\ncard0,1\n',
     "a wide table": "name,calls,totaldurationns," + "y," * (LENGTH // 2) + "\n1,2,3,4\n",
     "a wide matrix": "== Hops between two GPUs ==\n" + " ".join(f"GPU{i}" for i in range(900)) + "\nGPU0" + " 5" * 900,
     "many cards": "".join(f"GPU[{number}] : Card series: x\n" for number in range(LENGTH // 28)),
