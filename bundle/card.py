@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import tempfile
@@ -168,7 +169,8 @@ def put(bundle: Path, readme: Path, *, allow_cpu: bool = False, allow_quick: boo
         if after != before:
             _replace(readme, after)
     except OSError as error:
-        raise KitError(f"cannot write {readme}: {error.strerror}", "name a card that you may write") from error
+        hint = "make room there" if error.errno in {errno.ENOSPC, errno.EDQUOT} else "name a card that you may write"
+        raise KitError(f"cannot write {readme}: {error.strerror}", hint) from error
     return {
         "card": str(readme),
         "bundle_hash": verdict["bundle_hash"],

@@ -1,5 +1,6 @@
 """The section goes between its markers, and no other byte of a stranger's README changes."""
 
+import errno
 import hashlib
 import os
 import re
@@ -243,6 +244,32 @@ def test_a_card_with_another_name_is_refused_for_that_name_would_keep_the_old_te
 
     with pytest.raises(KitError, match="hard links"):
         card.put(made, tmp_path / "README.md")
+
+
+@pytest.mark.parametrize(
+    ("number", "hint"),
+    [
+        (errno.ENOSPC, "make room there"),
+        (errno.EDQUOT, "make room there"),
+        (errno.EROFS, "name a card that you may write"),
+        (errno.EACCES, "name a card that you may write"),
+    ],
+    ids=lambda item: errno.errorcode.get(item, ""),
+)
+def test_a_card_that_cannot_be_written_stays_as_it_was_with_the_remedy_for_that(tmp_path, monkeypatch, number, hint):
+    def refuse(_):
+        raise OSError(number, os.strerror(number))
+
+    made, readme = folder(tmp_path, processes=10), tmp_path / "README.md"
+    readme.write_bytes(b"# Model\n")
+    monkeypatch.setattr(os, "fsync", refuse)
+
+    with pytest.raises(KitError, match=f"cannot write .*README.md: {os.strerror(number)}") as caught:
+        card.put(made, readme)
+
+    assert caught.value.hint == hint
+    assert readme.read_bytes() == b"# Model\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["README.md", "bundle"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to somebody else")

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from bundle import card, layout, writing
 from images import build as builder
 from images import record
 from images.running import Intake
@@ -16,6 +17,7 @@ from pins.mirror import into_folder
 from pins.sources import Sources
 from pins.store import Store, replacing
 from schema.errors import KitError
+from tests.bundle import fakes_bundle
 from tests.images.fakes_archives import BuildingEngine, Item, deb, folder, image, sha256, tar
 from tests.images.test_build import LOCK, document
 from tests.images.test_record import IMAGE
@@ -67,6 +69,20 @@ def a_mirror(disk, apart):
     into_folder(fakes_archive.lock_of(data), stored(apart / "cache", LARGE), disk / "mirror", progress=False)
 
 
+def a_bundle(disk, _apart):
+    writing.write({layout.MANIFEST: b"{}\n", layout.SAMPLES: LARGE}, disk / "out")
+
+
+def a_model_card(disk, apart):
+    made, readme = fakes_bundle.write(fakes_bundle.bundle(processes=10), apart / "bundle"), disk / "README.md"
+    readme.write_bytes(b"old")
+    filled(disk)
+    try:
+        card.put(made, readme)
+    finally:
+        assert readme.read_bytes() == b"old"
+
+
 def a_download(disk, apart):
     (apart / "source").mkdir()
     lock = fakes_archive.lock_of({"aa": LARGE})
@@ -103,6 +119,8 @@ WRITERS = {  # who writes: what is left on the disk
     a_run: {"results.jsonl.partial"},
     a_run_from_its_first_line: {"filler"},
     a_mirror: set(),
+    a_bundle: set(),
+    a_model_card: {"README.md", "filler"},
     a_download: {None},  # what came is gone on with
     a_first_layer: {".lock"},
     a_saved_image: {".lock"},
