@@ -77,9 +77,9 @@ def gather(
         data = _read(results_path)
         files[layout.SAMPLES] = b"".join(streams.unpack(data)) if results_path.suffix == ".gz" else data
     if image:
-        files[layout.IMAGE] = canon.dumps(image)
+        files[layout.IMAGE] = _canonical(image, layout.IMAGE)
     if lock:
-        files[layout.LOCK] = canon.dumps(lock)
+        files[layout.LOCK] = _canonical(lock, layout.LOCK)
     if case:
         name = re.sub(r"[^A-Za-z0-9_.-]", "_", case.name).lstrip(".-") or "case.py"
         files[layout.CASE_FOLDER + name] = _read(case)
@@ -176,6 +176,13 @@ def describe(
         "content_hash": identity.content_hash(evidence),
     }
     return {**manifest, "bundle_hash": identity.bundle_hash(manifest)}
+
+
+def _canonical(document: dict[str, Any], path: str) -> bytes:
+    try:
+        return canon.dumps(document)
+    except KitError as error:
+        raise KitError(f"{path}: {error.message}", "take it as the kit wrote it, or build again") from error
 
 
 def _read(path: Path) -> bytes:

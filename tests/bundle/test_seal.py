@@ -481,6 +481,17 @@ def test_damaged_records_are_named_as_the_user_named_them(tmp_path, name):
     assert "samples.jsonl.gz" not in refused.value.message
 
 
+@pytest.mark.parametrize("which", ["image", "lock"])
+@pytest.mark.parametrize("value", ["\ud800", 2**53, float("nan")], ids=["half a character", "a whole number", "none"])
+def test_a_document_that_canonical_json_cannot_hold_is_named(tmp_path, which, value):
+    document = {"image": fakes.IMAGE, "lock": fakes.LOCK}[which] | {"name": value}
+
+    with pytest.raises(KitError, match=rf"^{which}\.json: this cannot be written as canonical JSON") as refused:
+        sealed(tmp_path, **{which: document})
+
+    assert refused.value.hint
+
+
 def test_a_full_disk_leaves_no_part_of_an_archive(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
