@@ -11,7 +11,7 @@ from schema.errors import KitError
 from schema.stream import now
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from pathlib import Path
 
 #: Statuses after which a person has mended something and wants to see the run again.
@@ -28,13 +28,15 @@ def kept(
     lock: dict[str, Any],
     expected: dict[str, Any],
     suite: str = "",
+    gpus: Collection[str] = (),
     tell: Callable[[str], None] = lambda _: None,
 ) -> Records | None:
     """Return the records in `results`, or in `report` without them; None when that run must be made again.
 
     They are kept when the run ended well, its `start` says what `expected` says (image_id, lock_sha256, cargo_sha256,
-    backend; `host` in part), the suite is `suite` (a part of one, or a case of a user's own, is `custom`), and they
-    could be sealed: what holds in a bundle is asked of them too. `tell` hears why something is there and not kept.
+    backend; `host` in part), its devices are `gpus` (PCI addresses; none where unknown), the suite is `suite` (a part
+    of one, or a case of a user's own, is `custom`), and they could be sealed: what holds in a bundle is asked of them
+    too. `tell` hears why something is there and not kept.
     """
     path = results or report
     if not path.exists():
@@ -42,7 +44,7 @@ def kept(
     try:
         with path.open(encoding="utf-8") as lines:
             records = list(stream.read(lines))
-        if reason := _outdated(records, expected, suite):
+        if reason := _outdated(records, expected, suite, gpus):
             tell(reason)
             return None
         seal.assemble(seal.gather(report, results, image=image, lock=lock, case=None), created_at=now())
@@ -55,11 +57,14 @@ def kept(
     return records
 
 
-def _outdated(records: Records, expected: dict[str, Any], suite: str) -> str:
+def _outdated(records: Records, expected: dict[str, Any], suite: str, gpus: Collection[str]) -> str:
     """Return why a whole run is not what is wanted now; nothing when it is."""
     start = records[0]
     if changed := [key for key, value in expected.items() if not _says(start.get(key), value)]:
         return f"it was made with another {changed[0]}"
+    devices = {device.get("pci") for device in start["devices"]}
+    if gpus and None not in devices and devices != set(gpus):
+        return "it was of other GPUs"
     ran = (start.get("protocol") or {}).get("suite")
     if suite and ran != suite:
         return f"it was of the suite {ran}"

@@ -46,6 +46,15 @@ def test_there_is_nothing_to_keep_and_nothing_to_say_where_there_is_no_record(tm
     assert said == []
 
 
+def test_a_run_of_other_gpus_is_made_again(records):
+    said, address = [], fakes.GPU["pci"]
+
+    assert kept(*records, suite="custom", gpus=[address], **ABOUT)
+    for others in (["0000:ff:00.0"], [address, "0000:ff:00.0"]):
+        assert kept(*records, suite="custom", gpus=others, tell=said.append, **ABOUT) is None
+    assert said == ["it was of other GPUs"] * 2
+
+
 @pytest.mark.parametrize(
     ("expected", "suite", "words"),
     [
