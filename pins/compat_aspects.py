@@ -46,19 +46,26 @@ def _pytorch(row: dict[str, Any], wanted: dict[str, str]) -> Aspect:
 
 
 def _python(row: dict[str, Any], wanted: dict[str, str]) -> Aspect:
-    """Judge by the PyTorch asked for; without one, by any of those that go with the release."""
-    asked = wanted["python"]
-    listed = row.get("pytorch_amd_supported")
+    """Judge by the PyTorch asked for; without one, by those that AMD lists for the release, or that have wheels for it.
+
+    The range is PyTorch's own word: it is AMD's, too, only for a PyTorch that AMD lists.
+    """
+    asked, listed = wanted["python"], row.get("pytorch_amd_supported")
     torches = _torches(wanted.get("pytorch", ""))
-    if "pytorch" not in wanted and isinstance(listed, list):
-        torches = [torch for torch in torches if any(same(one, torch["torch"]) for one in listed)]
+    amds = [torch for torch in torches if isinstance(listed, list) and any(same(one, torch["torch"]) for one in listed)]
+    if "pytorch" not in wanted:
+        torches = amds or [torch for torch in torches if _has_wheels(torch, row)]
     found = [(torch, _in_range(asked, torch["python"])) for torch in torches]
     for holds, words in (("yes", "is for"), ("unknown", "may be for"), ("no", "is not for")):
         for torch, said in found:
             if said == holds:
                 reason = f"PyTorch {torch['torch']} {words} Python {asked}: {torch['python']}"
-                return _of_torch("python", wanted, torch, holds, reason)
-    return _of_row("python", wanted, row, "unknown", "the table has no Pythons for that PyTorch")
+                return _of_torch("python", wanted, torch, holds, reason, upstream=torch not in amds)
+    return _of_row("python", wanted, row, "unknown", "the table has no PyTorch for it, or no Pythons for that PyTorch")
+
+
+def _has_wheels(torch: dict[str, Any], row: dict[str, Any]) -> bool:
+    return any(matches(one, wheel) for wheel in torch.get("rocm_wheels", []) for one in releases(row))
 
 
 def _os(row: dict[str, Any], wanted: dict[str, str]) -> Aspect:

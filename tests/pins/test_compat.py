@@ -60,6 +60,7 @@ ASKED = {  # sentence: (what is asked, the verdict, the releases for which it is
         ["6.0.2", "6.0.0"],
     ),
     "a Python without a PyTorch": ({"rocm": "6.4.1", "python": "3.9"}, "amd_supported", ["6.4.1"]),
+    "a Python of a release whose list was not at hand": ({"rocm": "10.0", "python": "3.13"}, "unverified", ["10.x"]),
     "no PyTorch of the release has that Python": ({"rocm": "6.4.1", "python": "3.15"}, "refused", ["6.4.1"]),
     "a driver by its module's version": ({"rocm": "6.1.0", "driver": "6.3.6"}, "amd_supported", ["6.1.0"]),
     "a driver by its release": ({"rocm": "7.0.2", "driver": "30.10.1"}, "amd_supported", ["7.0.2"]),
