@@ -1,11 +1,13 @@
-"""Where the sources that ran (K) are those here, what they fix is made again: cases, protocol, checks, precision."""
+"""Where the sources that ran (K) are those here, what they fix is made again: cases, protocol, checks, ends, caches."""
 
 from __future__ import annotations
 
 import math
+import sys
 from typing import TYPE_CHECKING, Any
 
-from benchmarks import cases, plan, statistics
+from benchmarks import cases, hardware, plan, statistics
+from benchmarks.workbench import Workbench
 from bundle import identity, layout
 from bundle.ledger import Disagreement
 from schema import canon
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from bundle.evidence import Evidence, Results
 
 
+#: Of `benchmarks.measuring` and `benchmarks.child`, which would bring sockets and signals with them.
+FEWEST_SAMPLES, MOST_SAMPLES, CPU_BUDGET_BYTES = 30, 10_000, 256 << 20
 #: What cannot be checked where other sources ran.
 AT_ITS_WORD = (
     "measured by sources that this checkout does not have: the protocol, the work and tolerances of its cases, the "
@@ -36,6 +40,8 @@ def disagreements(evidence: Evidence) -> Iterator[Disagreement]:
     if evidence.results:
         yield from _protocol(evidence.results)
         yield from _precision(evidence.results)
+        yield from ends(evidence.results)
+        yield from caches(evidence.results)
         yield from _tolerances(evidence.results)
     for name in unknown_checks(evidence):
         yield Disagreement(f"{layout.REPORT}: the check {name}", "facts", "none: this kit has no such check")
@@ -121,3 +127,48 @@ def _precision(results: Results) -> Iterator[Disagreement]:
             if not math.isclose(math.inf if said is None else said, width, rel_tol=1e-9):
                 what = f"{layout.SAMPLES}: half-width of {run['case']}, process {run['process']}"
                 yield Disagreement(what, said, width if math.isfinite(width) else None)
+
+
+def ends(results: Results) -> Iterator[Disagreement]:
+    """Sampling ends as precise from so many samples on, by their count at the most there may be."""
+    for run in results.processes:
+        rule, taken = run.get("stop", {}).get("rule"), len(results.samples.get((run["case"], run["process"]), ()))
+        what = f"{layout.SAMPLES}: the end of sampling of {run['case']}, process {run['process']}"
+        if rule == "precision" and taken < FEWEST_SAMPLES:
+            yield Disagreement(what, f"{rule}, after {taken} samples", f"at least {FEWEST_SAMPLES}")
+        elif rule and (taken > MOST_SAMPLES or (rule == "count" and taken < MOST_SAMPLES)):
+            yield Disagreement(what, f"{rule}, after {taken} samples", f"at most {MOST_SAMPLES}, and by count at that")
+
+
+def caches(results: Results) -> Iterator[Disagreement]:
+    """The cache is the device's, a set has the bytes that a case of the kit moves, and both fix how many there are."""
+    described = {item["case"]: item for item in results.protocol["cases"]}
+    # how much of a GPU's memory was free is in no record, nor is a processor's cache
+    budgets = (CPU_BUDGET_BYTES,) if results.start["backend"] == "cpu" else (sys.maxsize, 0)
+    for run in results.processes:
+        cache, item = run.get("cache"), described.get(run["case"])
+        if cache is None or item is None:
+            continue
+        what = f"{layout.SAMPLES}: {{}} of {run['case']}, process {run['process']}"
+        for device in results.start["devices"][:1] if results.start["backend"] != "cpu" else ():
+            units, reported = device.get("compute_units"), device.get("l2_bytes")
+            if cache["llc_bytes"] != (known := hardware.last_level_cache(device["name"], units, reported)):
+                yield Disagreement(what.format("the last-level cache"), cache["llc_bytes"], known or "an unknown one")
+        # models are hot on purpose: they count no bytes, and ask for no sets
+        moved = cache["set_bytes"] if "file_sha256" in item else math.ceil(item["bytes"] or 0)
+        if cache not in (allowed := [_cache(cache["llc_bytes"], moved, budget) for budget in budgets]):
+            yield Disagreement(what.format("the input sets"), _said(cache), " or ".join(map(_said, allowed)))
+
+
+def _cache(llc_bytes: int | None, set_bytes: int, budget_bytes: int) -> dict[str, Any]:
+    """Return what a process says of its input sets, by the workbench's own rule; it is made without a device."""
+    bench = Workbench.__new__(Workbench)
+    bench.llc_bytes, bench.budget_bytes, bench.notes = llc_bytes, budget_bytes, []
+    bench.cache = {"mode": "hot", "sets": 1, "llc_bytes": llc_bytes, "set_bytes": 0}
+    if set_bytes:
+        bench.sets(set_bytes)
+    return bench.cache
+
+
+def _said(cache: dict[str, Any]) -> str:
+    return f"{cache['mode']}, {cache['sets']} of {cache['set_bytes']} bytes"

@@ -60,6 +60,8 @@ def _cache(cache: dict[str, Any] | None, memory: int) -> Iterator[Disagreement]:
         yield Disagreement(
             "the input sets", f"{sets}, {cache['mode']}", "several to rotate, one where the cache is hot"
         )
+    elif cache["mode"] == "rotate" and not cache["set_bytes"] > 0:
+        yield Disagreement("the bytes of an input set", cache["set_bytes"], "some: by them it is said how many rotate")
     elif memory and cache["mode"] == "rotate" and not size <= memory:
         yield Disagreement("the bytes of the input sets", size, f"at most the {memory} of its device")
     if cache["llc_bytes"] is not None and not cache["llc_bytes"] > 0:

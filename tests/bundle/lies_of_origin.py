@@ -123,6 +123,7 @@ LIES = [
     ("an autocorrelation below zero", {}, part("stop", autocorrelation=-1.0), f"{S}: the autocorrelation"),
     ("a rotation of one set", {}, cache(sets=1), f"{S}: the input sets of"),
     ("a hot cache of several sets", {}, cache(mode="hot"), f"{S}: the input sets of"),
+    ("a rotation of no bytes", {}, cache(set_bytes=0), f"{S}: the bytes of an input set of"),
     ("sets beyond the device's memory", {}, cache(set_bytes=10**14), f"{S}: the bytes of the input sets of"),
     ("a cache of no byte", {}, cache(llc_bytes=0), f"{S}: the last-level cache of"),
     ("a deadline of ages", {}, protocol(deadline_s=1e308), f"{P}: deadline_s"),

@@ -2,6 +2,7 @@
 
 import json
 
+from benchmarks import statistics
 from bundle import layout, streams
 from tests.bundle import fakes_bundle as fakes
 from tests.bundle.lies import of_case, process, record, samples
@@ -56,6 +57,28 @@ def first_process(change):
         items = [json.loads(text) for text in lines]
         mine = [item for item in items if item["kind"] == "sample"][:40]
         change(mine)
+        lines[:] = [json.dumps(item, separators=(",", ":")).encode() + b"\n" for item in items]
+
+    return samples(apply)
+
+
+def thinned(count):
+    """Leave out all but the last samples of each process, as one who makes the rest fit."""
+
+    def apply(lines):
+        items, taken = [json.loads(text) for text in lines], {}
+        for item in items:
+            if item["kind"] == "sample":
+                taken.setdefault((item["case"], item["process"]), []).append(item)
+        kept = {id(item) for mine in taken.values() for item in mine[-count:]}
+        items = [item for item in items if item["kind"] != "sample" or id(item) in kept]
+        for key, mine in taken.items():
+            for index, item in enumerate(mine[-count:]):
+                item["index"] = index
+            stop = next(it["stop"] for it in items if it["kind"] == "process" and (it["case"], it["process"]) == key)
+            width = statistics.median_half_width([item["seconds"] for item in mine[-count:]])
+            stop.update(samples=count, half_width=width.relative, autocorrelation=width.autocorrelation)
+        items[-1] = fakes.end(items[:-1])
         lines[:] = [json.dumps(item, separators=(",", ":")).encode() + b"\n" for item in items]
 
     return samples(apply)
@@ -277,6 +300,20 @@ LIES_OF_THIS_K = [
     ("a tolerance of one's own", check(tolerance=0.011), f"{S}: the tolerance in check_after of matmul.bf16.8192"),
     ("a tolerance that allows all", check(tolerance=1e300, error=1.0), f"{S}: the tolerance in check_after of"),
     ("a tolerance before the timing", part("check_before", tolerance=1.0), f"{S}: the tolerance in check_before of"),
+    ("a precision of few samples", thinned(29), f"{S}: the end of sampling of matmul"),
+    ("a count that was not reached", all_parts("stop", rule="count"), f"{S}: the end of sampling of matmul"),
+    *[
+        (f"input sets: {words}", processes(lambda item, change=change: item["cache"].update(change)), f"{S}: {what} of")
+        for words, change, what in (
+            ("more than defeat the cache", {"sets": 5}, "the input sets"),
+            ("fewer than defeat the cache", {"sets": 2}, "the input sets"),
+            ("of other bytes than a step's", {"set_bytes": 1 << 20}, "the input sets"),
+            ("hot, of no byte", {"mode": "hot", "sets": 1, "set_bytes": 0}, "the input sets"),
+            ("against another cache", {"llc_bytes": 1 << 20}, "the last-level cache"),
+            ("against an unknown cache", {"llc_bytes": None}, "the last-level cache"),
+        )
+    ],
+    ("a cache that the device reports otherwise", of_devices(l2_bytes=1 << 40), f"{S}: the last-level cache of"),
     (
         "a tolerance where every bit must be right",
         record("process", lambda item: item["check_after"].update(tolerance=1e-9), 1),

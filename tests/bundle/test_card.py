@@ -183,21 +183,24 @@ def test_the_section_is_written_here_and_a_strangers_is_never_used(tmp_path):
     assert b"fastest" not in two
 
 
-HOSTILE = "x | y `z` <script>alert(1)</script> [a](http://x.example) <!-- repro-bundle:end --> \u202e\x1b[31m"
+MARKUP = "x | y `z` <script>alert(1)</script> [a](http://x.example) <!-- repro-bundle:end -->"
+HOSTILE = f"{MARKUP} \u202e\x1b[31m"
 
 
 def test_text_from_a_stranger_stays_text_in_markdown_and_html():
     digest = hashlib.sha256(fakes.CASE_FILE).hexdigest()
     report, results = fakes.report(), fakes.results(case_sha256=digest)
     for records in (report, results):
-        records[0]["devices"][0]["name"] = HOSTILE
+        records[0]["devices"][0]["l2_bytes"] = 60 << 20
+        records[0]["devices"][0]["name"] = MARKUP  # of a device, what cannot be shown is refused
         records[0]["environment"] = {"MIOPEN_FIND_MODE": HOSTILE}
     for item in report:
         if item.get("check") == "environment" and item["kind"] == "facts":
             item["facts"]["variables"] = report[0]["environment"]
     results[0]["protocol"]["cases"][1]["title"] = HOSTILE
     for run in [item for item in results if item["kind"] == "process"]:
-        run["device"] = HOSTILE
+        run["device"] = MARKUP
+        run["cache"].update(mode="rotate", llc_bytes=60 << 20, sets=2)
     files = {
         "validate/report.jsonl": fakes.lines(fakes.judged_again(report, fakes.LOCK)),
         "benchmarks/samples.jsonl.gz": fakes.lines(results),

@@ -25,7 +25,7 @@ in_parts = pytest.mark.parametrize("seeds", SEEDS, ids=lambda seeds: f"{seeds.st
 
 @pytest.fixture(scope="module")
 def good():
-    return fakes.bundle(samples=10)
+    return fakes.bundle(samples=30)
 
 
 @pytest.fixture(scope="module")

@@ -157,7 +157,7 @@ def test_a_chart_draws_an_interval_where_the_table_writes_one(low, high, drawn):
     ],
 )
 def test_no_cell_of_the_table_runs_or_hides_anything(text, cell):
-    evidence = seal.understood(fakes.bundle(samples=10))
+    evidence = seal.understood(fakes.bundle(samples=30))
     figures = views.summary(evidence)
     figures["cases"][0]["title"] = text
 

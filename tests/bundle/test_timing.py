@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from benchmarks import cases
-from bundle import layout, reading, seal, speed_rules, streams, timing, verify
+from benchmarks import cases, child, measuring
+from bundle import kin, layout, reading, seal, speed_rules, streams, timing, verify
 from bundle.demo import EXAMPLE
 from tests.bundle import fakes_bundle as fakes
 from tests.bundle.lies import samples
@@ -40,7 +40,7 @@ def test_an_invented_k_hides_none_of_it(good, lie, what):
     assert any(said.startswith(what) for said in found), found
 
 
-@pytest.mark.parametrize("options", [{}, {"gpu": False}, {"host": True}, {"samples": 10}, {"processes": 10}])
+@pytest.mark.parametrize("options", [{}, {"gpu": False}, {"host": True}, {"samples": 30}, {"processes": 10}])
 def test_what_an_honest_run_says_is_believed(options):
     assert contradictions(verify.judge(fakes.bundle(**options))) == []
 
@@ -106,3 +106,17 @@ def test_the_example_says_of_a_delay_what_the_rules_look_for():
     assert speed_rules.KEPT_FULL in said["resnet50.fp32.b256"]["timing"]
     assert speed_rules.DELAYED in said["matmul.bf16.1024"]["timing"]
     assert "exposed_samples" in said["matmul.bf16.1024"]
+
+
+def test_what_the_rules_know_of_the_measuring_core_is_what_it_does():
+    assert speed_rules.KERNELS == measuring.KERNELS
+    assert (kin.FEWEST_SAMPLES, kin.MOST_SAMPLES) == (measuring.FEWEST_SAMPLES, measuring.MOST_SAMPLES)
+    assert kin.CPU_BUDGET_BYTES == child.CPU_BUDGET_BYTES
+
+
+def test_the_example_keeps_to_what_these_sources_fix_of_caches_and_ends():
+    """It was measured on a GPU by sources of another K, in which none of this was otherwise."""
+    results = seal.understood({layout.SAMPLES: reading.read(EXAMPLE)[layout.SAMPLES]}).results
+
+    assert [*kin.ends(results), *kin.caches(results)] == []
+    assert {run["cache"]["mode"] for run in results.processes} == {"rotate", "hot"}
