@@ -147,9 +147,11 @@ def caches(results: Results) -> Iterator[Disagreement]:
     budgets = (CPU_BUDGET_BYTES,) if results.start["backend"] == "cpu" else (sys.maxsize, 0)
     for run in results.processes:
         cache, item = run.get("cache"), described.get(run["case"])
-        if cache is None or item is None:
-            continue
         what = f"{layout.SAMPLES}: {{}} of {run['case']}, process {run['process']}"
+        if cache is None or item is None:
+            if "first_call_s" in run:
+                yield Disagreement(what.format("the input sets"), "not told", "told before the first step")
+            continue
         for device in results.start["devices"][:1] if results.start["backend"] != "cpu" else ():
             units, reported = device.get("compute_units"), device.get("l2_bytes")
             if cache["llc_bytes"] != (known := hardware.last_level_cache(device["name"], units, reported)):

@@ -25,6 +25,13 @@ BOUNDS = {
     "clock_hz": (0.0, 1e11),
     "memory_used_bytes": (0, 1 << 50),
 }
+#: Where the device names its own most, by so much may a reading be above it. Power is capped on average, and a cap may
+#: be raised while a run lasts; clocks may be lifted above their table.
+ABOVE = {"power_w": ("power_cap_w", 5.0, 0), "clock_hz": ("clock_max_hz", 4.0, 0)}
+#: What is used of a card's memory counts what the driver keeps of it, which its device does not count.
+MEMORY = ("memory_bytes", 1.1, 2 << 30)
+#: A part of a card has a part of its memory, while sensors are the card's.
+WHOLE = {"compute_partition": {None, "SPX"}, "memory_partition": {None, "NPS1"}}
 #: Samples of a case from which their tags can be compared with the readings, and the least share that is tagged: a
 #: machine that stalls while a sampling begins may miss the readings of one process.
 FEW, LEAST = 10, 0.5
@@ -39,7 +46,8 @@ def disagreements(evidence: Evidence) -> Iterator[Disagreement]:
 
 
 def _readings(results: Results) -> Iterator[Disagreement]:
-    devices = {device.get(key) for device in results.start["devices"] for key in ("pci", "name")} - {None}
+    devices = {device[key]: device for device in results.start["devices"] for key in ("pci", "name") if device.get(key)}
+    bounds = {address: _bounds(device) for address, device in devices.items()}
     most = len(results.protocol["order"])
     wrong: dict[str, Disagreement] = {}  # the first of each kind is enough
     for reading in results.telemetry:
@@ -47,11 +55,23 @@ def _readings(results: Results) -> Iterator[Disagreement]:
             wrong.setdefault("device", Disagreement("device", reading["device"], "a device of the run"))
         if not reading["process"] < most:
             wrong.setdefault("process", Disagreement("process", reading["process"], f"one of {most} in the order"))
-        for name, (low, high) in BOUNDS.items():
+        for name, (low, high) in bounds.get(reading["device"], BOUNDS).items():
             if name in reading and not low <= reading[name] <= high:
                 wrong.setdefault(name, Disagreement(name, reading[name], f"between {low:g} and {high:g}"))
     for name, seen, expected in wrong.values():
         yield Disagreement(f"{layout.SAMPLES}: a sensor reading's {name}", seen, expected)
+
+
+def _bounds(device: dict[str, Any]) -> dict[str, tuple[float, float]]:
+    """Return the least and most that the sensors of a device can say."""
+    whole = "MIG" not in device["name"] and all(device.get(key) in parts for key, parts in WHOLE.items())
+    above = {**ABOVE, **({"memory_used_bytes": MEMORY} if whole else {})}
+    found = dict(BOUNDS)
+    for name, (key, factor, more) in above.items():
+        low, high = BOUNDS[name]
+        if device.get(key):
+            found[name] = low, min(high, factor * device[key] + more)
+    return found
 
 
 def _tags(results: Results) -> Iterator[Disagreement]:

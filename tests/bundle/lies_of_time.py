@@ -313,6 +313,7 @@ LIES_OF_THIS_K = [
             ("against an unknown cache", {"llc_bytes": None}, "the last-level cache"),
         )
     ],
+    ("input sets: none told", processes(lambda item: item.pop("cache")), f"{S}: the input sets of"),
     ("a cache that the device reports otherwise", of_devices(l2_bytes=1 << 40), f"{S}: the last-level cache of"),
     (
         "a tolerance where every bit must be right",
