@@ -55,11 +55,26 @@ def _device(position: int, device: dict[str, Any], start: dict[str, Any]) -> Ite
     for name, backend in OF_BACKEND.items():
         if device.get(name) is not None and device["backend"] != backend:
             yield Disagreement(name, device[name], f"none: its backend is {device['backend']}")
+    if why := _unreadable(device):
+        yield Disagreement("name", device["name"], why)
     if OTHER_MAKER[device["backend"]].match(device["name"]):
         yield Disagreement("name", device["name"], f"a device of the backend {device['backend']}")
     elif device["backend"] == "cpu" and device["name"] != (start["host"]["cpu"] or device["name"]):
         yield Disagreement("name", device["name"], f"the host's processor, {start['host']['cpu']}")
     yield from _product(device, start["environment"])
+
+
+def _unreadable(device: dict[str, Any]) -> str:
+    """Return why no runtime can have given such a name; an empty text where one can.
+
+    HIP's is empty where the tables of names do not know the product. A processor's is spaced as its maker likes.
+    """
+    name = device["name"]
+    if not name.isprintable():
+        return "a name of characters that can be seen"
+    if device["backend"] != "cpu" and name != " ".join(name.split()):
+        return "a name without spaces around it or twice in it"
+    return "" if name or device["backend"] == "rocm" else "a name"
 
 
 def _product(device: dict[str, Any], environment: dict[str, str]) -> Iterator[Disagreement]:
@@ -71,6 +86,10 @@ def _product(device: dict[str, Any], environment: dict[str, str]) -> Iterator[Di
     names = hardware.LISTED_AS.get(device["name"], (device["name"],))
     if not (rows := [row for row in _peaks() if row["gpu"] in names]):
         return
+    capability = device.get("compute_capability")
+    known = sorted({f"{row['sm'][3:-1]}.{row['sm'][-1]}" for row in rows if row.get("sm")})  # sm_90 is 9.0
+    if capability is not None and known and capability not in known:
+        yield Disagreement("compute_capability", capability, f"{' or '.join(known)}, of {device['name']}")
     units, memory = device.get("compute_units"), device.get("memory_bytes")
     whole = max(row["compute_units"] // (row.get("devices_per_package") or 1) for row in rows)
     undivided = device.get("compute_partition") == "SPX" and target.startswith(ONE_BY_ONE)

@@ -112,7 +112,8 @@ LIES = [
         (f"a sensor that says {key} {value}", {}, readings(lambda it, about=(key, value): it.update([about])),
          f"{S}: a sensor reading's {key}")
         for key, value in (("power_w", -5), ("power_w", 1e9), ("temperature_c", -300), ("temperature_c", 999),
-                           ("clock_hz", -1), ("clock_hz", 1e18), ("memory_used_bytes", -1))
+                           ("clock_hz", -1), ("clock_hz", 1e18), ("memory_used_bytes", -1),
+                           ("power_w", 3751), ("clock_hz", 8.5e9), ("memory_used_bytes", 230 * 10**9))
     ],
     # Ends of processes
     *[(f"a wrong result called {status}", {}, wrong(status), f"{S}: the status of matmul")
@@ -129,6 +130,20 @@ LIES = [
     ("a deadline of ages", {}, protocol(deadline_s=1e308), f"{P}: deadline_s"),
     # Devices
     ("a name of another target", {}, named(NAMED), f"{R}: start: device 0: gfx"),
+    *[(f"a name with {words}", {}, named(name), f"{R}: start: device 0: name")
+      for words, name in (
+          ("a character of no width", "AMD Instinct\u200b MI300X"),
+          ("a space that is none", "AMD Instinct\u00a0MI300X"),
+          ("a space behind it", "AMD Instinct MI300X "),
+          ("a space before it", " AMD Instinct MI300X"),
+          ("two spaces", "AMD Instinct  MI300X"),
+          ("a tab", "AMD Instinct\tMI300X"),
+          ("a soft hyphen", "AMD Instinct MI\u00ad300X"),
+          ("a direction", "AMD Instinct MI300X\u202e"),
+          ("nothing but a space", " "),
+      )],
+    *[(f"a processor {words}", {"gpu": False}, named(name), f"{R}: start: device 0: name")
+      for words, name in (("without a name", ""), ("with a character of no width", "AMD EPYC\u200b 9654"))],
     ("a maker of another backend", {}, named("NVIDIA H200"), f"{R}: start: device 0: name"),
     ("a GPU's name for a processor", {"gpu": False}, named("AMD Instinct MI300X"), f"{R}: start: device 0: name"),
     ("another processor than the host's", {"gpu": False}, named("AMD EPYC 7742"), f"{R}: start: device 0: name"),

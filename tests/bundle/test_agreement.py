@@ -80,6 +80,29 @@ def test_what_an_honest_run_can_say_is_believed(change):
     assert disagreements(change(honest(host=True, with_report=False))) == []
 
 
+@pytest.mark.parametrize(
+    ("device", "reading"),
+    [
+        pytest.param({"power_cap_w": 200.0}, {"power_w": 950.0}, id="a peak of several times the cap"),
+        pytest.param({"clock_max_hz": 1.3e9}, {"clock_hz": 2.9e9}, id="a clock above its table"),
+        pytest.param({}, {"memory_used_bytes": 206158430208}, id="all of the card's memory"),
+        pytest.param({"memory_bytes": 20 << 30, "name": "NVIDIA H200 MIG 1g.18gb"}, {"memory_used_bytes": 140 << 30},
+                     id="an instance of a card that others use"),
+        pytest.param({"memory_bytes": 24 << 30, "compute_partition": "CPX"}, {"memory_used_bytes": 190 << 30},
+                     id="a partition of a card that others use"),
+        pytest.param({"power_cap_w": None, "clock_max_hz": None, "memory_bytes": None},
+                     {"power_w": 1500.0, "clock_hz": 4e9, "memory_used_bytes": 1 << 40}, id="a device that tells none"),
+    ],
+)  # fmt: skip
+def test_what_sensors_of_an_odd_device_say_is_believed(device, reading):
+    both = together(
+        record("start", lambda it: it["devices"][0].update(device)), record("telemetry", lambda it: it.update(reading))
+    )
+    found = disagreements(both(honest(host=True, with_report=False)))
+
+    assert [it for it in found if "a sensor reading's" in it.what] == []
+
+
 def test_readings_that_a_stall_kept_from_one_process_are_no_lie():
     """The samples of two processes of three are tagged."""
 
@@ -121,6 +144,41 @@ def of_example(change):
         data = fakes.lines(records)
         files[path] = streams.pack(data) if path == layout.SAMPLES else data
     return files
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"compute_capability": "8.0"}, "compute_capability"),
+        ({"compute_capability": "90"}, "compute_capability"),
+        ({"compute_capability": None}, ""),
+        ({"name": ""}, "name"),
+        ({"name": "NVIDIA\u00a0H100"}, "name"),
+        ({"name": "NVIDIA H300 Super"}, ""),  # which nobody knows
+    ],
+)
+def test_a_device_of_nvidia_is_what_the_facts_know_of_its_product(changes, what):
+    found = disagreements(of_example(lambda records: records[0]["devices"][0].update(changes)))
+
+    places = [it.what.rpartition(": ")[2] for it in found if ": start: device 0: " in it.what]
+    assert places == ([what] * 2 if what else [])
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        pytest.param({}, "", id="HIP does not know the product"),
+        pytest.param({"gpu": False}, "Intel(R) Xeon(R) CPU           X5650  @ 2.67GHz", id="a processor of 2010"),
+    ],
+)
+def test_a_name_that_some_runtime_gives_is_believed(options, name):
+    def rename(start):
+        start["devices"][0]["name"] = name
+        start["host"]["cpu"] = name or start["host"]["cpu"]
+
+    found = disagreements(record("start", rename)(honest(host=True, with_report=False, **options)))
+
+    assert [it for it in found if ": name" in it.what] == []
 
 
 @pytest.mark.parametrize("key", ["memory_bytes", "clock_max_hz", "power_cap_w"])
