@@ -99,6 +99,9 @@ class KitProgram(Program):
             super().run(argv, exit)
         except SystemExit as ended:
             code = ended.code
+            if isinstance(ended.__context__, KeyboardInterrupt):  # outside our commands Invoke makes a bare 1 of it
+                say(INTERRUPTED)
+                code = 128 + signal.SIGINT
         except BrokenPipeError:
             code = READER_GONE
         except Exception as error:
@@ -237,4 +240,11 @@ def main(commands: ModuleType) -> None:
     for number in STOPPING:
         if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:  # nohup's wish
             signal.signal(number, _ended)
-    KitProgram(name="kit", binary="kit", namespace=Collection.from_module(commands), version=VERSION).run()
+    try:
+        KitProgram(name="kit", binary="kit", namespace=Collection.from_module(commands), version=VERSION).run()
+    except KeyboardInterrupt:  # before Invoke is at work, or after
+        say(INTERRUPTED)
+        sys.exit(128 + signal.SIGINT)
+    finally:
+        if signal.getsignal(signal.SIGINT) is _ended:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # all is said: the interpreter's own end needs no words
