@@ -269,3 +269,10 @@ def test_a_hostile_image_leaves_the_host_as_it_was(engine, busybox, least, user,
     own = {f"wrote {place}" for place in ("/tmp", "/cache", "/dev/shm", *more)}  # gone with the container
     assert did - {"wrote /sys/fs/cgroup"} == own, "the first version of cgroups has a folder of the container's there"
     assert traces() == ([], set(), name, False)
+
+
+def test_a_hostile_image_that_is_given_more_is_seen_to_do_more(engine, busybox, least):
+    given = wider(replace(least, devices=Devices(user="0:0")), ReadonlyRootfs=False, ReadonlyPaths=[])
+    did = tried(engine, busybox, given)
+
+    assert {"wrote /", "opened /proc/sys/kernel/panic"} <= did
