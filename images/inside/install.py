@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import sys
 import sysconfig
 from concurrent.futures import ThreadPoolExecutor
@@ -49,6 +50,9 @@ def wheels(folder: Path, venv: Path, requirements: Path) -> None:
         parent = sysconfig.get_path("purelib")
         (packages / "_image.pth").write_text(f"import site; site.addsitedir({parent!r})\n", encoding="utf-8")
     steps.must([python, *PIP, f"--find-links={folder}", f"--requirement={requirements}"])
+    if not plain and not re.search(r"^pip==", requirements.read_text(encoding="utf-8"), re.MULTILINE):
+        # it came with the environment, to install the rest: no lock names it, so it has no business in the image
+        steps.must([python, "-m", "pip", "uninstall", "--quiet", "--yes", "pip"])
     _refuse_leftovers(packages, venv / "bin", str(folder.parent).encode())
     _compile(python, venv, folder.parent)
 
