@@ -6,6 +6,7 @@ import http.client
 import os
 import threading
 import time
+from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -80,6 +81,7 @@ class Downloader:
         self.dead: dict[str, str] = {}
         self.lock = threading.Lock()
         self.downloaded_bytes = 0
+        self.delivered: Counter[str] = Counter()  # files, by the source that had them
 
     def close(self) -> None:
         """Close the connections, which no thread may use any more."""
@@ -105,6 +107,8 @@ class Downloader:
                 except OSError as error:
                     raise self.store.broken(error) from error
                 self.store.keep(item.sha256)
+                with self.lock:
+                    self.delivered[place.source] += 1
                 return []
         return list(dict.fromkeys(reasons)) or ["no source is known for it"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pins import wheels
 from pins.download import Downloader
 from pins.progress import Progress, amount
-from pins.sources import Input, Sources, inputs
+from pins.sources import GIVEN, Input, Sources, inputs
 from schema.errors import KitError
 
 if TYPE_CHECKING:
@@ -62,6 +62,9 @@ def fetch(
             )
         downloader = Downloader(store, advance=shown.advance, tell=shown.note, timeout_s=timeout_s)
         failed = _download(missing, downloader, sources)
+        had = downloader.delivered[GIVEN]
+        if sources.given and had < len(missing):
+            shown.note(f"KIT_SOURCE had {had} of these {len(missing)} files: the others were asked for elsewhere")
     if failed:
         asked = {place.source for item in failed for place in sources.places(item)}
         dead = bool(asked) and asked <= set(downloader.dead)

@@ -24,6 +24,8 @@ THREADS = 4
 SUMS = "SHA256SUMS"
 LINE = re.compile(r"(?P<sum>[0-9a-f]{64}) [ *](?P<name>\S.*)")
 MAX_SUMS_BYTES = 64 << 20
+#: What looks like a registry, and would else become a folder: `https://HOST/x`, `oci:HOST/x`, `HOST:PORT/x`.
+ADDRESS = re.compile(r"[A-Za-z0-9.-]+:\d+/.+|[a-z]+:/*(?P<name>.+)")
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,11 @@ def mirror(lock: Lock, store: Store, where: str, *, progress: bool = True) -> Mi
 
     if where.startswith(OCI):
         return registry_mirror.mirror(lock, store, where, progress=progress)
+    if (meant := ADDRESS.fullmatch(where)) and not there(Path(where)):
+        raise KitError(
+            f"{where} is no folder, and a registry is named otherwise",
+            f"oci://{meant['name'] or where}, or for a folder ./NAME",
+        )
     return into_folder(lock, store, Path(where), progress=progress)
 
 

@@ -18,6 +18,7 @@ from schema.errors import KitError
 if TYPE_CHECKING:
     from pins.lock import Lock
 
+GIVEN = "KIT_SOURCE"  # the user's own source, and what it is called where sources are named
 SNAPSHOT = "https://snapshot.debian.org/archive"  # $KIT_SNAPSHOT overrides; empty: never ask it
 SNAPSHOT_TIME = "%Y%m%dT%H%M%SZ"
 
@@ -63,7 +64,7 @@ class Sources:
     """The places to ask on this host: KIT_SOURCE, the archives of its apt, Debian's snapshot service."""
 
     def __init__(self, root: Path = Path("/")) -> None:
-        self.given = os.environ.get("KIT_SOURCE", "").strip()
+        self.given = os.environ.get(GIVEN, "").strip()
         self.snapshot = os.environ.get("KIT_SNAPSHOT", SNAPSHOT).rstrip("/")
         self.archives = archives.find(root)
         if self.given.startswith(OCI):
@@ -78,9 +79,9 @@ class Sources:
         """Return where to ask for one file, best first. A wheel's indexes are pip's business: see `pins.wheels`."""
         found = []
         if self.given.startswith(OCI):
-            found = [Place("KIT_SOURCE", f"{OCI}{repository(self.given).at(f'sha256:{item.sha256}')}")]
+            found = [Place(GIVEN, f"{OCI}{repository(self.given).at(f'sha256:{item.sha256}')}")]
         elif self.given:
-            found = [Place("KIT_SOURCE", _join(self.given, item.path))]
+            found = [Place(GIVEN, _join(self.given, item.path))]
         if item.kind == "deb":
             archive = item.entry["archive"]
             found += [Place(without_login(uri), _join(uri, item.path)) for uri in self.archives[archive]]

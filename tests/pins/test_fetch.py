@@ -265,6 +265,23 @@ def test_a_folder_that_a_mirror_filled_is_enough(store, tmp_path, monkeypatch):
     assert all_there(lock, store)
 
 
+@pytest.mark.parametrize("has", [0, 1, 2])
+def test_what_a_given_source_did_not_have_is_said(archive, store, here, tmp_path, monkeypatch, capsys, has):
+    contents = {"aa": b"a" * 300, "bb": b"b"}
+    lock = archive.add(lock_of(contents), contents)
+    for entry in lock.debs[:has]:
+        path = tmp_path / "given" / entry["path"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(contents[entry["name"]])
+    monkeypatch.setenv("KIT_SOURCE", str(tmp_path / "given"))
+    (tmp_path / "given").mkdir(exist_ok=True)
+
+    fetch(lock, store, sources=Sources(tmp_path / "root"))
+
+    said = f"KIT_SOURCE had {has} of these 2 files: the others were asked for elsewhere"
+    assert (said in capsys.readouterr().err) == (has < 2)
+
+
 def test_a_folder_that_lacks_a_file_or_has_another_is_said(store, tmp_path, monkeypatch):
     lock = lock_of(CONTENTS)
     (tmp_path / PATH).parent.mkdir(parents=True)

@@ -9,6 +9,7 @@ from pins import lock as locks
 from pins.fetch import fetch
 from pins.mirror import Mirrored
 from pins.mirror import into_folder as mirror
+from pins.mirror import mirror as mirror_anywhere
 from pins.sources import Sources
 from pins.store import Store
 from schema.errors import KitError
@@ -35,6 +36,34 @@ def test_a_mirror_is_a_source(store, tmp_path, monkeypatch):
     fetch(lock, other, progress=False, sources=Sources(tmp_path / "bare"))
 
     assert all(other.has(entry["sha256"]) for entry in lock.debs)
+
+
+@pytest.mark.parametrize(
+    ("where", "meant"),
+    [
+        ("https://127.0.0.1:5990/mine", "oci://127.0.0.1:5990/mine"),
+        ("oci:127.0.0.1:5990/mine", "oci://127.0.0.1:5990/mine"),
+        ("127.0.0.1:5990/mine", "oci://127.0.0.1:5990/mine"),
+        ("registry.example:443/a/b", "oci://registry.example:443/a/b"),
+        ("docker://host/a", "oci://host/a"),
+    ],
+)
+def test_a_registry_that_is_named_otherwise_is_no_folder(store, tmp_path, monkeypatch, where, meant):
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+
+    with pytest.raises(KitError) as refused:
+        mirror_anywhere(lock_of(CONTENTS), store, where, progress=False)
+
+    assert meant in refused.value.hint.split(",")[0].split()
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("where", ["mine", "./127.0.0.1:5990", "a/b:c"])
+def test_any_other_name_is_a_folder(store, tmp_path, monkeypatch, where):
+    monkeypatch.chdir(tmp_path)
+
+    assert mirror_anywhere(lock_of(CONTENTS), store, where, progress=False).files == 2
 
 
 def test_its_sums_are_those_that_sha256sum_checks(store, tmp_path):
@@ -90,6 +119,7 @@ import os, sys
 from pathlib import Path
 from pins.lock import load
 from pins.mirror import into_folder as mirror
+from pins.mirror import mirror as mirror_anywhere
 from pins.store import Store
 os.fsync = lambda _file: os.kill(os.getpid(), 9)  # a file is written and has not its name yet
 mirror(load(sys.argv[1]), Store(Path(sys.argv[2])), Path(sys.argv[3]), progress=False)
