@@ -266,7 +266,7 @@ def test_a_folder_that_a_mirror_filled_is_enough(store, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("has", [0, 1, 2])
-def test_what_a_given_source_did_not_have_is_said(archive, store, here, tmp_path, monkeypatch, capsys, has):
+def test_what_a_given_source_did_not_have_is_said(archive, store, tmp_path, monkeypatch, capsys, has):
     contents = {"aa": b"a" * 300, "bb": b"b"}
     lock = archive.add(lock_of(contents), contents)
     for entry in lock.debs[:has]:
