@@ -55,7 +55,7 @@ def wider(given, **more):
 def least(engine):
     about = engine.about()
     if about["name"] == "podman" or about["rootless"] or about["userns_remap"]:
-        pytest.skip("what Podman and engines that map users give is told in test_podman and test_devices")
+        pytest.skip("another engine has other mounts and users: test_podman and test_access say which")
     return access("cpu", about)
 
 
