@@ -13,8 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
-from images import context, gate, leftovers
+from images import context, gate, leftovers, room
 from images.tar import FILE, Member, Tar, scan
+from images.workshop import Bounds
+from pins.paths import free_bytes
 from schema import documents
 from schema.errors import KitError
 
@@ -32,7 +34,13 @@ SCRIPTS = (
     *(f"images/inside/{name}.py" for name in ("__init__", "__main__", "install", "listing", "look", "steps")),
 )
 VENV, OTHER_VENV = "/opt/venv", "/opt/venv-kit"
+ANSWERS = LAYER, FOUND = b"out/layer.tar", b"out/found.json"
 MAX_ANSWER_BYTES = 16 << 20
+LOOK_S = 300.0  # it takes a second; a disk that has all to read again takes a minute
+#: What dpkg and maintainers' scripts need as root; no sockets of the kernel, no rules of its own, no other name spaces.
+CAPABILITIES = (
+    "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "SETFCAP", "SETGID", "SETUID", "SYS_CHROOT",
+)  # fmt: skip
 ODD_BASE = "choose another base: something in it keeps Python from its work"
 
 
@@ -49,9 +57,9 @@ def place_for_wheels(config: dict[str, Any]) -> str:
     return OTHER_VENV if any(f"{VENV}/" in f"{variable}/" for variable in variables) else VENV
 
 
-def refuse_other(job: Job, image: str, name: str) -> None:
+def refuse_other(job: Job, image: str, name: str, folder: Path) -> None:
     """Raise KitError where an image is not what the job's lock says of it: nothing is built on it."""
-    with _asked(job, image, ["look"]) as answer:
+    with _asked(job, image, ["look"], folder, Bounds(LOOK_S, MAX_ANSWER_BYTES, ODD_BASE)) as answer:
         gate.refuse_base(answer.found, job.lock, name)
 
 
@@ -77,7 +85,10 @@ def layers(
     inputs: list[tuple[str, bytes | Path]] = [("plan.json", json.dumps(plan).encode()), ("wheels.txt", wanted.encode())]
     inputs += [(f"debs/{_file(item)}", stored(job.store, item)) for item in debs]
     inputs += [(f"wheels/{item['file']}", stored(job.store, item)) for item in wheels]
-    with _asked(job, image, ["add"], inputs, folder=folder, on_log=on_log) as answer:
+    # Half of the room: the archive that is made of it takes as much again.
+    remedy = room.REMEDIES["outputs"]
+    bounds = Bounds(leftovers.LONG_OVER_S, free_bytes(folder) // 2, remedy, CAPABILITIES)
+    with _asked(job, image, ["add"], folder, bounds, inputs=inputs, on_log=on_log) as answer:
         gate.refuse_result(answer.found, job.lock)
         for warning in gate.warnings(answer.found, job.lock):
             job.say.note(f"warning: {warning}")
@@ -91,22 +102,25 @@ def _asked(
     job: Job,
     image: str,
     words: list[str],
-    inputs: Sequence[tuple[str, bytes | Path]] = (),
+    folder: Path,
+    bounds: Bounds,
     *,
-    folder: Path | None = None,
+    inputs: Sequence[tuple[str, bytes | Path]] = (),
     on_log: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Answer]:
-    """Run our scripts in a container of the image; their answer lies in a file without a name meanwhile."""
+    """Run our scripts in a container of the image; their answer lies in `folder` meanwhile, without a name."""
     scripts = [(name, (ROOT / name).read_bytes()) for name in SCRIPTS]
     entries = [(f"{PLACE[1:]}/{name}", content) for name, content in [*scripts, *inputs]]
     argv = ["python3", "-B", "-s", "-m", "images.inside", *words]
     with tempfile.TemporaryFile(dir=folder) as file:
         data = cast("IO[bytes]", context.Context(entries, job.lock.epoch))
-        job.engine.work(image, argv, data, file, folder=PLACE, label=leftovers.label(job.out), on_log=on_log)
+        job.engine.work(
+            image, argv, data, file, bounds=bounds, folder=PLACE, label=leftovers.label(job.out), on_log=on_log
+        )
         whole = Tar(file.fileno(), 0, os.fstat(file.fileno()).st_size)
-        members = {member.name: member for member in scan(whole) if member.kind == FILE}
-        layer = members.get(b"out/layer.tar")
-        found = gate.seen(_document(file.fileno(), members.get(b"out/found.json")))
+        members = {member.name: member for member in scan(whole) if member.kind == FILE and member.name in ANSWERS}
+        layer = members.get(LAYER)
+        found = gate.seen(_document(file.fileno(), members.get(FOUND)))
         yield Answer(found, Tar(file.fileno(), layer.offset, layer.size) if layer else None)
 
 

@@ -95,7 +95,7 @@ def _from_packages(job: Job, folder: Path, name: str, sieve: Sieve) -> Identity:
         data = cast("IO[bytes]", context.Context(entries, job.lock.epoch))
         built = job.engine.build(data, tag=name, nocache=True, on_log=on_log)
         if job.lock.wheels:
-            adding.refuse_other(job, built, "what its Debian packages make")
+            adding.refuse_other(job, built, "what its Debian packages make", folder)
         with adding.layers(job, built, folder, debs=(), venv=adding.VENV, on_log=on_log) as tars:
             save(job, built, saved)
             more = Addition(tars, {}, adding.VENV if tars else "", sieve)
@@ -108,7 +108,7 @@ def _from_packages(job: Job, folder: Path, name: str, sieve: Sieve) -> Identity:
 def _on_base(job: Job, folder: Path, below: Base, sieve: Sieve) -> Identity:
     """Look at the base first, in a container of a second: what is not as the lock says is no base."""
     lock, venv = job.lock, adding.place_for_wheels(below.config)
-    adding.refuse_other(job, below.image, below.image)
+    adding.refuse_other(job, below.image, below.image, folder)
     with (
         _steps(job) as on_log,
         adding.layers(job, below.image, folder, debs=lock.debs, venv=venv, on_log=on_log) as tars,
@@ -137,7 +137,7 @@ def _packages(steps: Progress) -> Callable[[str], None]:
     def follow(line: str) -> None:
         words = line.split(" ")
         step = " ".join(words[: 2 if words[0] == "Unpacking" else 3])
-        if line.startswith(("Unpacking ", "Setting up ")) and step not in seen:
+        if line.startswith(("Unpacking ", "Setting up ")) and step not in seen and len(seen) < steps.total:
             seen.add(step)
             steps.advance()
 

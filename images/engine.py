@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from images.access import Access
     from images.endpoint import Endpoint
+    from images.workshop import Bounds
 
     Log = Callable[[str], None]
 
@@ -94,13 +95,22 @@ class Engine:
             return streams.built(answer, on_log)
 
     def work(
-        self, image: str, argv: list[str], inputs: IO[bytes], answer: IO[bytes], *, folder: str, label: str, on_log: Log
+        self,
+        image: str,
+        argv: list[str],
+        inputs: IO[bytes],
+        answer: IO[bytes],
+        *,
+        bounds: Bounds,
+        folder: str,
+        label: str,
+        on_log: Log,
     ) -> None:
         """Lay `inputs` into a container of `image`, run `argv` in its `folder`, write `folder/out` to `answer`.
 
         Both are tars. What `workshop.work` raises, this raises.
         """
-        workshop.work(self, image, argv, inputs, answer, folder=folder, label=label, on_log=on_log)
+        workshop.work(self, image, argv, inputs, answer, bounds=bounds, folder=folder, label=label, on_log=on_log)
 
     def save(self, reference: str) -> Iterator[bytes]:
         """Yield the image's archive in pieces."""

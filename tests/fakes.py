@@ -73,11 +73,11 @@ class FakeEngine:
             on_log("Step 1/1 : FROM scratch")
         return self._add(context.read(), tag)
 
-    def work(self, image, argv, inputs, answer, *, folder, label, on_log):
+    def work(self, image, argv, inputs, answer, *, bounds, folder, label, on_log):
         """Answer with the next of `answers`: a tar with `out/`, or what is raised."""
         self.require(image)
         files = {name.removeprefix(folder[1:] + "/"): data for name, data in unpack(inputs.read()).items()}
-        self.worked.append({"image": image, "argv": argv, "files": files, "label": label})
+        self.worked.append({"image": image, "argv": argv, "files": files, "label": label, "bounds": bounds})
         answered = self.answers.pop(0)
         if isinstance(answered, BaseException):
             raise answered

@@ -11,6 +11,7 @@ import pytest
 from images import engine as engines
 from images.access import access
 from images.endpoint import EngineError
+from images.workshop import Bounds
 from schema.errors import KitError
 from tests.fakes import ABOUT
 
@@ -190,7 +191,14 @@ CALLS = {
     "require": lambda engine: engine.require("x"),
     "build": lambda engine: engine.build(io.BytesIO(b"tar"), tag="x"),
     "work": lambda engine: engine.work(
-        "x", ["true"], io.BytesIO(b"tar"), io.BytesIO(), folder="/w", label="x", on_log=lambda _line: None
+        "x",
+        ["true"],
+        io.BytesIO(b"tar"),
+        io.BytesIO(),
+        bounds=Bounds(5, 1 << 20, "x"),
+        folder="/w",
+        label="x",
+        on_log=lambda _line: None,
     ),
     "save": lambda engine: b"".join(engine.save("x")),
     "load": lambda engine: engine.load(iter([b"tar"]), "x"),
