@@ -8,7 +8,7 @@ from typing import NamedTuple
 from schema.errors import KitError
 
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
-SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
+SIZE = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
 LARGEST_ID = (1 << 32) - 2
 
 
@@ -49,7 +49,7 @@ def gpu_items(text: str) -> list[str]:
 
 def identity(text: str) -> str:
     """Return UID:GID; a UID alone is the number of its group, too, and not root's group as engines take it."""
-    match = re.fullmatch(r"(\d+)(?::(\d+))?", text)
+    match = re.fullmatch(r"([0-9]{1,18})(?::([0-9]{1,18}))?", text)
     if not match or any(int(number or 0) > LARGEST_ID for number in match.groups()):
         hint = "give numbers, e.g. --user 1000:1000: a name is looked up inside the image"
         raise KitError(f"--user {text!r} is no UID and GID", hint)

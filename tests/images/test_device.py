@@ -40,7 +40,26 @@ def test_a_size_is_read_as_engines_read_it(text, size):
 
 
 @pytest.mark.parametrize("option", ["memory", "shm"])
-@pytest.mark.parametrize("text", ["much", "0", "0g", "-1g", "1x", "1gg", "g", "1,5g", "inf", "nan", "1e9"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "much",
+        "0",
+        "0g",
+        "-1g",
+        "1x",
+        "1gg",
+        "g",
+        "1,5g",
+        "inf",
+        "nan",
+        "1e9",
+        "9" * 400,
+        "9" * 5000,
+        "1." + "0" * 5000,
+        "\u0662g",
+    ],
+)
 def test_what_is_no_size_is_refused(option, text):
     with pytest.raises(KitError, match=f"--{option} {text!r} is no size") as caught:
         given(**{option: text})
