@@ -160,19 +160,21 @@ class Engine:
     def prune(self, label: str, *, older_s: float = 0) -> None:
         """Remove the containers, running or not, and the nameless images that carry `label`.
 
-        With `older_s` instead the images that are older than so many seconds, whether they have a name or not.
+        With `older_s` only what is older than so many seconds, of images then those with a name, too.
         """
         ours = {"label": [label]}
         with door("remove what a build left behind"):
-            if older_s:
-                for item in self.slow.images(filters=ours):  # whose own steps go with them
-                    if item["Created"] < time.time() - older_s:
-                        self.remove(item["Id"], force=True)
-                return
+            until = time.time() - older_s
             for item in self.slow.containers(all=True, filters=ours):
-                with suppress(EngineError), door("remove a step's container"):  # the engine may be at it, too
-                    self.slow.remove_container(item["Id"], v=True, force=True)
-            self.slow.prune_images(filters=ours | {"dangling": ["true"]})
+                if not older_s or item["Created"] < until:
+                    with suppress(EngineError), door("remove a step's container"):  # the engine may be at it, too
+                        self.slow.remove_container(item["Id"], v=True, force=True)
+            if not older_s:
+                self.slow.prune_images(filters=ours | {"dangling": ["true"]})
+                return
+            for item in self.slow.images(filters=ours):  # whose own steps go with them
+                if item["Created"] < until:
+                    self.remove(item["Id"], force=True)
 
     def sweep(self) -> int:
         """Remove the containers of runs whose kit was killed; return how many there were."""

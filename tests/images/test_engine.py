@@ -124,6 +124,22 @@ def test_nameless_images_go_by_their_label_and_others_stay(engine):
         engine.remove("rocm-repro-kit-test:prune", force=True)
 
 
+@pytest.mark.parametrize(("older_s", "left"), [(3600, 1), (0, 0), (-3600, 0)], ids=["young", "of this folder", "old"])
+def test_containers_of_killed_builds_go_by_their_label_and_age(engine, busybox, older_s, left):
+    key, value = "rocm-repro-kit-test.container", f"{os.getpid()}{older_s}"
+    other = engine.api.create_container(busybox, ["true"], labels={key: "other"})["Id"]
+    ours = engine.api.create_container(busybox, ["true"], labels={key: value})["Id"]
+    try:
+        engine.prune(f"{key}={value}", older_s=older_s)
+
+        assert len(engine.api.containers(all=True, filters={"label": f"{key}={value}"})) == left
+        assert engine.api.containers(all=True, filters={"label": f"{key}=other"}), "another's stay"
+    finally:
+        engine.api.remove_container(other, force=True)
+        if left:
+            engine.api.remove_container(ours, force=True)
+
+
 def empty_tar():
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
