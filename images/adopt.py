@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from images import inspect, inspect_inside, room
+from images.confirmed import confirmed
 from pins import lock as locks
 from pins.paths import free_bytes, is_folder, there
 from pins.progress import Progress, amount
@@ -66,7 +68,7 @@ def found(engine: Engine, reference: str, *, tell: Callable[[str], None], today:
     """Return the base (schema lock-1) that a reference means, and the image: the engine's, else a registry's."""
     image = inspect.look(engine, reference)
     if image:
-        base = in_engine(image, today)
+        base = in_engine(replace(image, digests=confirmed(image.digests, tell)), today)
         if base["digest_kind"] == "config" and engine.about()["storage"] == "containerd":
             message = f"{reference} is in no registry, and this engine's containerd store does not tell what it is"
             raise KitError(message, CONTAINERD)
