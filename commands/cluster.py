@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from commands.chosen import Chosen, Which, choose
@@ -33,7 +34,8 @@ def apptainer(module: str, argv: list[str], which: Which, device: Device, case: 
         raise KitError(f"nothing here says which image {chosen.lock.name} is", hint)
     backend = chosen.lock.torch_build if chosen.lock.torch_build in {"rocm", "cuda"} else "cpu"
     cargo = packed(chosen, image, backend, case)
-    sif, records = chosen.out / f"{chosen.lock.name}.sif", RECORDS[module]
+    # By the image, too: an old file would run as the new image.
+    sif, records = chosen.out / f"{chosen.lock.name}-{image['image_id'][7:19]}.sif", RECORDS[module]
     line = apptainer_line(
         backend, sif, ["python3", "-m", module, *argv, *own(case)], device, cargo=cargo, records=records
     )
@@ -42,8 +44,8 @@ def apptainer(module: str, argv: list[str], which: Which, device: Device, case: 
 
 
 def _explain(chosen: Chosen, sif: Path) -> None:
-    name, layout = chosen.lock.name, chosen.out / "oci"
-    say(f"once, where an engine is: ./kit push oci:{layout} --lock {name}")
-    say(f"once, where Apptainer is: apptainer build {sif} oci:{layout}")
+    name, layout = chosen.lock.name, shlex.quote(f"oci:{chosen.out / 'oci'}")
+    say(f"once, where an engine is: ./kit push {layout} --lock {name}")
+    say(f"once, where Apptainer is: apptainer build {shlex.quote(str(sif))} {layout}")
     say(f"on a compute node, which reads {chosen.out}: the line below ({TRIED})")
     say(f"afterwards, anywhere: ./kit bundle --lock {name} --report report.jsonl --results results.jsonl")
