@@ -423,7 +423,7 @@ def based(tmp_path, registries):
 
 def answered(*items, **seen):
     """Return what our scripts leave in a container."""
-    found = {"python": "3.13.5", "torch": None, "rocm": [], "distributions": []} | seen
+    found = {"python": "3.13.5", "torch": {"version": "2.6.0"}, "rocm": [], "distributions": []} | seen
     members = [folder("out"), Item("out/found.json", json.dumps(found).encode())]
     return tar([*members, *([Item("out/layer.tar", tar(items))] if items else [])])
 

@@ -6,6 +6,7 @@ from images import gate
 from pins.lock import from_document
 from schema.errors import KitError
 from tests.images.test_build import document
+from validate.checks import torch_family
 
 
 def lock(build="rocm", *wheels, torch="2.9.1", rocm="7.2", python="3.11", debs=None):
@@ -78,6 +79,30 @@ GOOD = [
         id="any build of it",
     ),
     pytest.param(seen("torch==2.9.1+git1234"), lock(), id="built from source, as AMD's images are"),
+    pytest.param(
+        seen(
+            ("torch", "2.9.1+rocm7", "triton==3.5"), "triton==3.5.0", ("torch", "2.8.0+cu128", "triton==1"), "triton==1"
+        ),
+        lock(),
+        id="of two copies the first on the path counts",
+    ),
+    *(
+        pytest.param(seen(("torch", "2.9.1+rocm7", f"triton==1; {marker}"), "triton==3"), lock(), id=marker)
+        for marker in (
+            'extra == "opt"',
+            'platform_system == "Linux" and extra == "x"',
+            'sys_platform == "win32"',
+            'python_version < "3.9"',
+            "python_version>='3.12'",
+            'python_full_version != "3.11.4"',
+            'os_name < "x"',
+            'platform_machine == "aarch64" and python_version > "3"',
+            'sys_platform == "linux" or extra == "x"',
+            "(sys_platform == 'linux')",
+            "nonsense",
+            'python_version < "3.x"',
+        )
+    ),
 ]
 
 
@@ -100,6 +125,19 @@ def test_what_is_as_the_lock_says_is_let_through(found, named):
             lock(),
             r"torchvision 0\.24\.1\+rocm7 needs torch 2\.9\.0, and 2\.9\.1\+rocm7 is there",
         ),
+        *(
+            (seen(("torch", "2.9.1+rocm7", f"triton==1;{marker}"), "triton==3"), lock(), "needs triton 1, and 3 is")
+            for marker in (
+                "", 'platform_system == "Linux"', "sys_platform=='linux' and platform_machine == 'x86_64'",
+                'python_version >= "3.9"', 'python_version == "3.11"', 'python_full_version < "3.11.5"',
+                'python_version != "3.2"', 'python_version <= "3.11"', 'sys_platform != "darwin"',
+            )
+        ),
+        (
+            seen("torch==2.8.0+cu128", "torch==2.9.1+rocm7"),
+            lock(),
+            r"torch 2\.8\.0\+cu128 is built for something else",
+        ),
         (
             seen(("torchaudio", "2.9.1+rocm7", "torch==2.9.1+rocm6.4"), "torch==2.9.1+rocm7"),
             lock(),
@@ -112,7 +150,12 @@ def test_what_is_not_is_named(found, named, says):
         gate.refuse_result(found, named)
 
 
-@pytest.mark.parametrize("name", ["nvidia-ml-py", "pynvml"])
+def test_the_bindings_that_do_no_harm_are_those_of_the_check():
+    assert gate.HARMLESS == torch_family.BINDINGS
+    assert list(gate.faults(seen("nvidia-ml-py3==7"), lock())), "a name that the check does not let through"
+
+
+@pytest.mark.parametrize("name", sorted(gate.HARMLESS))
 @pytest.mark.parametrize(("build", "count"), [("rocm", 1), ("cuda", 0)])
 def test_nvidias_bindings_in_an_image_for_rocm_are_worth_a_word(name, build, count):
     assert [name in words for words in gate.warnings(seen((name, "1")), lock(build))] == [True] * count
@@ -129,6 +172,8 @@ BASES = [
         r"ROCm 6.4.1-83 \(/opt/rocm/.info/version\), and the lock says 7.2",
     ),
     ({"rocm": [["/opt/rocm/.info/version", "7.20.0"]]}, {}, "ROCm 7.20.0"),
+    ({"torch": None}, {}, "no PyTorch in it, and the lock brings none"),
+    ({"torch": None}, {"build": "cpu"}, "no PyTorch in it, and the lock brings none"),
 ]
 
 
@@ -143,7 +188,7 @@ def test_a_base_that_is_something_else_is_refused_naming_both(found, named, says
     ("found", "named"),
     [
         ({"rocm": [["a", "7.2.4-81"], ["b", "6.0"]]}, {}),
-        ({"torch": None, "rocm": []}, {}),
+        ({"rocm": []}, {}),
         ({"torch": "1.0", "hip": None}, {"build": "cpu", "rocm": "none", "torch": "1.0"}),
         ({"rocm": [["a", "5.0"]], "hip": None}, {"build": "cpu"}),
     ],
@@ -155,6 +200,7 @@ def test_a_base_that_does_not_contradict_its_lock_is_built_on(found, named):
 
 def test_a_torch_that_the_lock_brings_is_not_asked_of_the_base():
     gate.refuse_base(seen(torch=None), lock("rocm", ("torch", "2.9.1+rocm7.2")), "b")
+    gate.refuse_base(seen(torch=None), lock("rocm", debs=[document()["debs"][0] | {"name": "python3-torch-rocm"}]), "b")
 
 
 @pytest.mark.parametrize("name", sorted(gate.KEPT))
