@@ -57,6 +57,16 @@ def place_for_wheels(config: dict[str, Any]) -> str:
     return OTHER_VENV if any(f"{VENV}/" in f"{variable}/" for variable in variables) else VENV
 
 
+def refuse_volumes(job: Job, config: dict[str, Any], name: str) -> None:
+    """Raise KitError for a base with volumes, naming them: what is installed into one is in no image."""
+    volumes = (config.get("config") or {}).get("Volumes")
+    if volumes and (job.lock.debs or job.lock.wheels):
+        message = (
+            f"{name} declares volumes, and what is installed into one is in no image: {', '.join(sorted(volumes))}"
+        )
+        raise KitError(message, "choose a base without VOLUME, or a lock that adds no packages")
+
+
 def refuse_other(job: Job, image: str, name: str, folder: Path) -> None:
     """Raise KitError where an image is not what the job's lock says of it: nothing is built on it."""
     with _asked(job, image, ["look"], folder, Bounds(LOOK_S, MAX_ANSWER_BYTES, ODD_BASE)) as answer:

@@ -108,6 +108,7 @@ def _from_packages(job: Job, folder: Path, name: str, sieve: Sieve) -> Identity:
 def _on_base(job: Job, folder: Path, below: Base, sieve: Sieve) -> Identity:
     """Look at the base first, in a container of a second: what is not as the lock says is no base."""
     lock, venv = job.lock, adding.place_for_wheels(below.config)
+    adding.refuse_volumes(job, below.config, below.image)
     adding.refuse_other(job, below.image, below.image, folder)
     with (
         _steps(job) as on_log,

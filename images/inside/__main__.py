@@ -32,7 +32,9 @@ def add(here: Path, plan: dict[str, Any]) -> None:
     os.environ.clear()
     os.environ.update(variables)
     os.umask(0o022)
-    skip = {os.fsencode(here)} | listing.mounts(Path("/proc/self/mountinfo").read_text(encoding="utf-8"))
+    mounted = listing.mounts(Path("/proc/self/mountinfo").read_text(encoding="utf-8"))
+    listing.refuse_foreign(mounted)
+    skip = {os.fsencode(here)} | mounted
     before = listing.take(ROOT, skip)
     python = sys.executable
     if plan["debs"]:

@@ -14,6 +14,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     State = tuple[int, ...]  # what `lstat` says, as far as it counts
 
+#: What engines mount for a container; below /dev, /proc and /sys nothing belongs to an image.
+OWN = re.compile(
+    rb"/(dev|proc|sys)(/.*)?|/etc/(hostname|hosts|mtab|resolv\.conf)|/(var/)?run/(\.containerenv|secrets(/.*)?)"
+)
 CAPABILITY = "security.capability"  # the one extended attribute that every engine keeps
 
 
@@ -22,6 +26,12 @@ def mounts(text: str, root: str = "/") -> set[bytes]:
     points = [line.split(" ")[4] for line in text.splitlines() if line.count(" ") > 4]
     found = {re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), point) for point in points}
     return {os.fsencode(point) for point in found if point != root}
+
+
+def refuse_foreign(points: set[bytes]) -> None:
+    """SystemExit where something is mounted that is not the engine's own: what is written there is in no layer."""
+    if foreign := sorted(os.fsdecode(point) for point in points if not OWN.fullmatch(point) and os.path.isdir(point)):  # noqa: PTH112 -- a path of bytes
+        raise SystemExit(f"mounted in the container, so that what is written there is in no image: {' '.join(foreign)}")
 
 
 def take(root: bytes, skip: set[bytes]) -> dict[bytes, State]:

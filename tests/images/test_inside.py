@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import stat
 import subprocess
@@ -46,6 +47,30 @@ def root(tmp_path):
 
 def test_mounted_file_systems_are_no_part_of_it():
     assert listing.mounts(MOUNTINFO) == {b"/proc", b"/with blank\\", b"/etc/hosts"}
+
+
+MOUNTED = {  # sentence: where, whether a folder, whether it is the engine's own
+    "a volume": ("opt", True, False),
+    "one below an own place": ("var/run/other", True, False),
+    "what a runtime lends": ("usr/lib/libcuda.so.1", False, True),
+}
+
+
+@pytest.mark.parametrize(("path", "is_folder", "own"), MOUNTED.values(), ids=MOUNTED)
+def test_a_folder_that_is_mounted_where_things_are_installed_is_refused(tmp_path, path, is_folder, own):
+    place = tmp_path / path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.mkdir() if is_folder else place.touch()
+
+    if own:
+        listing.refuse_foreign({os.fsencode(place)})
+    else:
+        with pytest.raises(SystemExit, match=re.escape(str(place))):
+            listing.refuse_foreign({os.fsencode(place), b"/proc"})
+
+
+def test_what_engines_mount_themselves_is_no_matter():
+    listing.refuse_foreign({b"/proc", b"/dev", b"/dev/shm", b"/sys/fs/cgroup", b"/etc/hosts", b"/run/secrets"})
 
 
 def test_nothing_changed_is_an_empty_layer(root):
