@@ -39,9 +39,12 @@ ODD = [
     Item("odd/file-soon/deep", b"x"), Item("odd/folder-soon", b"x"), Item("odd/gone", b"x"), folder("odd/gone-folder"),
     Item("odd/gone-folder/in", b"x"), Item("odd/linked-a", b"shared"), link("odd/linked-b", "odd/linked-a"),
     Item("odd/other", b"kept"), folder("odd/mode"), Item("odd/tool", b"x", mode=0o755, pax=CAPABILITY),
-    Item("etc/shadow-", b"of the base"),
+    Item("etc/shadow-", b"of the base"), folder("usr/lib/python3/dist-packages/torch"),
+    Item("usr/lib/python3/dist-packages/torch/__init__.py", b""),
+    Item("usr/lib/python3/dist-packages/torch/version.py", b"__version__ = '2.6.0'\nhip = cuda = None\n"),
 ]  # fmt: skip
 CUDA_TORCH = {"torch/__init__.py": "", "torch/version.py": "__version__ = '2.6.0'\nhip = None\ncuda = '12.4'\n"}
+ROCM_TORCH = {"torch/__init__.py": "", "torch/version.py": "__version__ = '2.6.0+rocm6'\nhip = '6'\ncuda = None\n"}
 TRITON = {"triton/__init__.py": ""}
 WITHOUT_NMS = {"torchvision/__init__.py": "raise RuntimeError('operator torchvision::nms does not exist')"}
 POSTINST = b"""#!/bin/sh
@@ -318,7 +321,7 @@ def test_wheels_lie_beside_the_python_of_the_base_twice_the_same(ground):
             id="torch for CUDA in a lock for ROCm",
         ),
         pytest.param(
-            [("nvidia-nccl-cu12", "2.27.3", {"nvidia/nccl/x": ""})],
+            [("nvidia-nccl-cu12", "2.27.3", {"nvidia/nccl/x": ""}), ("torch", "2.6.0+rocm6", ROCM_TORCH)],
             {"torch": {"version": "2.6.0", "build": "rocm"}},
             "packages of NVIDIA's in an image for ROCm: nvidia-nccl-cu12",
             id="a package of NVIDIA's",
@@ -350,6 +353,28 @@ def test_a_base_with_another_python_is_refused_in_seconds(ground):
     with pytest.raises(KitError, match=r"has Python 3\.13\.\d+, and the lock says 3\.10"):
         ground.make(python="3.10", debs=[ground.deb(package())], name="kit-test-python")
     assert time.monotonic() - began < 20
+
+
+def test_a_base_with_volumes_is_refused_by_their_names_before_anything_is_built(ground):
+    _, _, told = ground.registry.request("GET", f"/v2/kit/odd/manifests/{ground.lock['base']['digest']}")
+    manifest = json.loads(told)
+    blobs = [
+        ground.registry.request("GET", f"/v2/kit/odd/blobs/{item['digest']}")[2]
+        for item in (*manifest["layers"], manifest["config"])
+    ]
+    config = json.loads(blobs.pop())
+    config["config"] = (config.get("config") or {}) | {"Volumes": {"/usr/share": {}, "/data": {}}}
+    base = fakes_registry.Image(tuple(blobs), docker=True, config=config)
+    ground.registry.put(base, "kit/volumes", "1")
+    named = ground.lock["base"] | {
+        "repo": f"{ground.registry.host}/kit/volumes", "digest": fakes_registry.digest(base.manifest),
+    }  # fmt: skip
+    ground.made.add(f"{named['repo']}@{named['digest']}")
+
+    with pytest.raises(KitError, match=r"declares volumes, .*: /data, /usr/share"):
+        ground.make(base=named, debs=[ground.deb(package())], name="kit-test-volumes")
+
+    assert ground.inside(ground.make(base=named, environment={"NEW": "1"}, name="kit-test-kept"), "echo $NEW") == ["1"]
 
 
 def test_a_base_without_a_python_is_refused(ground, busybox_file):
