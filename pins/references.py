@@ -13,6 +13,8 @@ DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 REGISTRY = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\])(?::[0-9]{1,5})?")
 REPOSITORY = re.compile(r"(?:[a-z0-9]+(?:(?:[.]|__?|-+)[a-z0-9]+)*(?:/(?!$)|$))+")
+#: This machine: asked without encryption, and never through a proxy.
+LOOPBACK = re.compile(r"(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])(?::[0-9]+)?")
 MAX_REPOSITORY = 255
 FORM = "write [HOST/]REPOSITORY:TAG or [HOST/]REPOSITORY@sha256:..."
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 from pins import credentials
+from pins.references import LOOPBACK
 from schema.errors import KitError
 
 if TYPE_CHECKING:
@@ -48,11 +49,20 @@ def _basic(login: Login) -> str:
     return "Basic " + base64.b64encode(f"{login.user}:{login.password}".encode()).decode()
 
 
+def _is_safe(realm: str, *, secure: bool) -> bool:
+    """Say whether a login may go there: encrypted, or from a registry of this machine to this machine."""
+    try:
+        where = urlsplit(realm)
+    except ValueError:
+        return False
+    here = not secure and LOOPBACK.fullmatch(where.netloc) is not None
+    return where.scheme == "https" or (where.scheme == "http" and here)
+
+
 def _token(registry: str, given: dict[str, str], login: Login | None, ask: Ask, *, secure: bool) -> str:
     """Return a token for what the challenge names, as Docker's token protocol says, OAuth2 for identity tokens."""
     realm = given["realm"]
-    scheme = urlsplit(realm).scheme
-    if scheme not in ({"https"} if secure else {"https", "http"}):
+    if not _is_safe(realm, secure=secure):
         raise KitError(
             f"{registry} sends us for a token to {realm[:200]}, which is not https",
             "ask whoever runs the registry to mend its realm",

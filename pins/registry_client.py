@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from pins import registry_auth
-from pins.references import HUB
+from pins.references import HUB, LOOPBACK
 from pins.registry_errors import HINT_REACH, NO_REGISTRY, RegistryError, explained, refusal
 from pins.web import HEADERS, LENGTH, MAX_REDIRECTS, MAX_RETRY_AFTER_S, without_login
 from schema import documents
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from requests import Response, Session
 
 HUB_SERVER = "registry-1.docker.io"
-LOOPBACK = re.compile(r"(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])(?::[0-9]+)?")
 CONNECT_S: Final = 10.0
 TRIES = 4
 BACK_OFF_S = 0.5  # doubled after each try
@@ -78,7 +77,7 @@ class Client:
         `path` is below /v2/, or an address that the registry gave. `what` completes "cannot ...". Close the answer.
         `tries`: how often, while it answers 429 and 5xx; once for what must not be done twice.
         """
-        asked = _Question(method, urljoin(self.root, path), what, dict(headers or {}), data)
+        asked = _Question(method, self._joined(self.root, path, what), what, dict(headers or {}), data)
         response = self._again(asked, tries)
         if response.status_code == 401:
             challenge = response.headers.get("WWW-Authenticate", "")
@@ -144,29 +143,45 @@ class Client:
         return self._follow(asked)
 
     def _follow(self, asked: _Question) -> Response:
-        """Ask, and follow redirects; the login goes to the registry alone."""
+        """Ask, and follow redirects; the login goes to the registry alone, and nothing goes in clear.
+
+        The first address, too, may be the registry's word: it says where an upload goes on.
+        """
         url = asked.url
         for _ in range(MAX_REDIRECTS + 1):
-            own = urlsplit(url).netloc == urlsplit(self.root).netloc
+            if self.secure and urlsplit(url).scheme != "https":
+                shown = without_login(url)[:200]
+                raise RegistryError(f"cannot {asked.what}: {self.registry} sends us on to {shown}", NO_REGISTRY)
+            own = urlsplit(url)[:2] == urlsplit(self.root)[:2]
             login = {"Authorization": self.authorization} if own and self.authorization else {}
             response = self._send(asked.what, asked.method, url, login | asked.headers, asked.data)
             if response.status_code not in REDIRECTS or "Location" not in response.headers:
                 return response
             response.close()
-            url = urljoin(url, response.headers["Location"])
-            if self.secure and urlsplit(url).scheme != "https":
-                shown = without_login(url)[:200]
-                raise RegistryError(f"cannot {asked.what}: {self.registry} redirects to {shown}", NO_REGISTRY)
+            url = self._joined(url, response.headers["Location"], asked.what)
         raise RegistryError(
             f"cannot {asked.what}: {self.registry} redirects more than {MAX_REDIRECTS} times, lastly to "
             f"{without_login(url)[:200]}",
             NO_REGISTRY,
         )
 
+    def _joined(self, url: str, location: str, what: str) -> str:
+        """Return where a registry's address leads, seen from another; RegistryError when it is none."""
+        try:
+            return urlsplit(urljoin(url, location)).geturl()
+        except ValueError as error:
+            words = f"cannot {what}: {self.registry} names {location[:200]!r}, which is no address"
+            raise RegistryError(words, NO_REGISTRY) from error
+
     def _send(self, what: str, method: str, url: str, headers: dict[str, str], data: Any) -> Response:
         with explained(self.registry, what):
+            # No proxy is asked for this machine, nor told its login.
+            here = LOOPBACK.fullmatch(urlsplit(url).netloc) is not None
+            proxies: Any = {"http": None, "https": None} if here else {}
             timeout = (CONNECT_S, self.timeout_s)
-            return self.session.request(method, url, headers=headers, data=data, stream=True, timeout=timeout)
+            return self.session.request(
+                method, url, headers=headers, data=data, stream=True, timeout=timeout, proxies=proxies
+            )
 
     def _ask_for_token(self, method: str, url: str, headers: dict[str, str], form: dict[str, str] | None) -> Any:
         what = f"get a token for {self.registry}"

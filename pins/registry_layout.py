@@ -59,6 +59,8 @@ class Layout:
             with replacing(path) as file:
                 for piece in source(0):
                     total.update(piece)
+                    if file.tell() + len(piece) > blob.size:
+                        raise KitError(f"what came as {blob.digest} is longer than its {blob.size} bytes", SPOILT)
                     file.write(piece)
                     self.sent_bytes += len(piece)
                     self.advance(len(piece))

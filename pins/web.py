@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
+from pins.references import LOOPBACK
+
 if TYPE_CHECKING:
     from http.client import HTTPConnection, HTTPResponse
 
@@ -124,7 +126,8 @@ class Client:
         """Return a connection for `url`, what to ask it for, and headers that its proxy needs."""
         path = (url.path or "/") + (f"?{url.query}" if url.query else "")
         proxy = None
-        if not urllib.request.proxy_bypass(url.hostname or ""):
+        here = LOOPBACK.fullmatch(url.netloc.rpartition("@")[2])  # this machine, for which no proxy is asked
+        if not here and not urllib.request.proxy_bypass(url.hostname or ""):
             text = self.proxies.get(url.scheme)
             proxy = urlsplit(text if "//" in text else f"//{text}") if text else None
         login = _login(proxy, "Proxy-Authorization")

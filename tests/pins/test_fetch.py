@@ -224,13 +224,20 @@ def test_a_setting_that_is_no_address_is_an_answer_not_a_traceback(store, tmp_pa
 
 
 @pytest.mark.parametrize("address", ["http://[bad", "http://a:x", "://"])
-def test_a_proxy_that_is_no_address_is_an_answer_not_a_traceback(archive, store, here, monkeypatch, address):
-    lock = archive.add(lock_of({"aa": b"x"}), {"aa": b"x"})
+def test_a_proxy_that_is_no_address_is_an_answer_not_a_traceback(store, tmp_path, monkeypatch, address):
     monkeypatch.setenv("http_proxy", address)
     monkeypatch.setenv("no_proxy", "")
 
     with pytest.raises(KitError, match="no source has 1 of the files"):
-        run(lock, store, here)
+        run(lock_of({"aa": b"x"}), store, Sources(host_root(tmp_path / "root", "http://archive.example/debian")))
+
+
+def test_no_proxy_is_asked_for_this_machine(archive, store, here, monkeypatch):
+    lock = archive.add(lock_of({"aa": b"x"}), {"aa": b"x"})
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "")
+
+    assert run(lock, store, here).downloaded_bytes == 1
 
 
 def test_a_trickle_is_given_up(archive, store, here, monkeypatch):
@@ -276,7 +283,7 @@ def test_what_a_given_source_did_not_have_is_said(archive, store, tmp_path, monk
     monkeypatch.setenv("KIT_SOURCE", str(tmp_path / "given"))
     (tmp_path / "given").mkdir(exist_ok=True)
 
-    fetch(lock, store, sources=Sources(tmp_path / "root"))
+    fetch(lock, store, sources=Sources(host_root(tmp_path / "root", archive.url)))
 
     said = f"KIT_SOURCE had {has} of these 2 files: the others were asked for elsewhere"
     assert (said in capsys.readouterr().err) == (has < 2)

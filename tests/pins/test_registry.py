@@ -1,6 +1,7 @@
 """Images are found in Debian's own registry, and in none of the ways in which a bad one answers."""
 
 import gzip
+import io
 import json
 import os
 import ssl
@@ -8,8 +9,9 @@ import subprocess
 import time
 
 import pytest
+import requests
 
-from pins import registry_client
+from pins import registry_auth, registry_client
 from pins.references import parse
 from pins.registry import image, present
 from pins.registry_client import Client
@@ -322,16 +324,58 @@ def test_a_redirect_is_followed_and_a_circle_is_left(fake):
         image(name)
 
 
-def test_a_redirect_from_encryption_to_none_is_not_followed(fake):
-    name = fake.put(Image())
-    fake.answers["/storage"] = fake.answers[f"{MANIFESTS}1"]
-    fake.answers[f"{MANIFESTS}1"] = (307, {"Location": "/storage"}, b"")
-    client = Client(fake.host)
-    client.secure = True  # as if it had been asked over https
+class Recorded(Client):
+    """A client that notes what would be sent, and gets one redirect, or none."""
 
-    with pytest.raises(KitError, match=f"redirects to http://{fake.host}/storage"):
-        image(name, client=client)
-    assert "/storage" not in [path for _, path, _ in fake.requests]
+    def __init__(self, registry, location=""):
+        super().__init__(registry)
+        self.location, self.sent, self.authorization = location, [], "Basic c2VjcmV0"
+
+    def _send(self, what, method, url, headers, data):
+        del what, method
+        self.sent.append((url, headers.get("Authorization"), data))
+        response = requests.Response()
+        response.status_code, response.raw = (307 if self.location and len(self.sent) == 1 else 200), io.BytesIO()
+        response.headers["Location"] = self.location
+        return response
+
+
+@pytest.mark.parametrize("location", ["http://registry.example/x", "http://elsewhere.example/x", "http://[::1]/x"])
+@pytest.mark.parametrize("first", [True, False], ids=["an address of its own, as for an upload", "a redirect"])
+def test_nothing_goes_on_from_encryption_to_none(location, first):
+    client = Recorded("registry.example", "" if first else location)
+
+    with pytest.raises(KitError, match="sends us on to http://"):
+        client.ask("PATCH", location if first else "some/blobs/uploads/1", what="write", data=b"layer")
+
+    assert [url for url, _, _ in client.sent if url.startswith("http:")] == []
+
+
+@pytest.mark.parametrize(
+    ("registry", "location", "login"),
+    [
+        ("registry.example", "https://registry.example/x", True),
+        ("registry.example", "/x", True),
+        ("registry.example", "https://elsewhere.example/x", False),
+        ("registry.example", "https://registry.example:8443/x", False),
+        ("localhost:5000", "http://localhost:5000/x", True),
+        ("localhost:5000", "https://localhost:5000/x", False),
+        ("localhost:5000", "http://elsewhere.example/x", False),
+    ],
+)
+def test_the_login_goes_to_the_registry_alone(registry, location, login):
+    redirected, asked = Recorded(registry, location), Recorded(registry)
+    redirected.ask("GET", "some/manifests/1", what="read")
+    asked.ask("PUT", location, what="write")
+
+    assert (redirected.sent[1][1] is not None) == (asked.sent[0][1] is not None) == login
+
+
+@pytest.mark.parametrize("location", ["http://[x", "https://[::1", "//[/"])
+def test_an_address_that_is_none_is_said(location):
+    for client in (Recorded("registry.example", location), Recorded("registry.example")):
+        with pytest.raises(KitError, match="which is no address"):
+            client.ask("GET", location if not client.location else "some/manifests/1", what="read")
 
 
 def test_nobody_is_waited_for_longer_than_half_a_minute(fake, monkeypatch):
@@ -415,14 +459,53 @@ def test_only_this_machine_is_asked_without_encryption(registry, root):
     assert Client(registry).root == root
 
 
-def test_the_proxy_of_the_host_is_used(fake, monkeypatch):
+def test_no_proxy_is_asked_for_this_machine(fake, monkeypatch):
     there = Image()
-    path = fake.put(there).partition("/")[2].replace("some/image:1", "")
-    monkeypatch.setenv("http_proxy", f"http://{fake.host}")
+    name = fake.put(there)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     monkeypatch.setenv("no_proxy", "")
-    fake.answers = {f"http://127.9.9.9:1{path}{key}": value for key, value in fake.answers.items()}
 
-    assert image("127.9.9.9:1/some/image:1").config.digest == digest(there.config)
+    assert image(name).config.digest == digest(there.config)
+
+
+def test_the_proxy_of_the_host_is_asked_for_others(fake, monkeypatch):
+    monkeypatch.setenv("https_proxy", f"http://{fake.host}")
+    monkeypatch.setenv("no_proxy", "")
+
+    with pytest.raises(KitError):
+        image("registry.example/some/image:1")
+    assert {method for method, _, _ in fake.requests} <= {"CONNECT"}
+
+
+@pytest.mark.parametrize(
+    ("realm", "secure", "goes"),
+    [
+        ("https://auth.example/token", True, True),
+        ("https://auth.example/token", False, True),
+        ("http://auth.example/token", True, False),
+        ("http://auth.example/token", False, False),
+        ("http://127.0.0.1:5001/token", False, True),
+        ("http://127.0.0.1:5001/token", True, False),
+        ("http://127.0.0.1@auth.example/token", False, False),
+        ("http://127.0.0.1.example/token", False, False),
+        ("https://[x", True, False),
+        ("ftp://127.0.0.1/token", False, False),
+    ],
+)
+def test_a_login_goes_for_a_token_over_encryption_or_nowhere_but_this_machine(realm, secure, goes):
+    asked = []
+
+    def ask(*question):
+        asked.append(question)
+        return {"token": "t"}
+
+    challenge = f'Bearer realm="{realm}",service="s"'
+    if goes:
+        assert registry_auth.authorization("r.example", challenge, ask, secure=secure) == "Bearer t"
+    else:
+        with pytest.raises(KitError, match="not https"):
+            registry_auth.authorization("r.example", challenge, ask, secure=secure)
+    assert bool(asked) == goes
 
 
 # Logins

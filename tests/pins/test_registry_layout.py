@@ -65,6 +65,20 @@ def test_bytes_that_are_something_else_are_refused(tmp_path):
     assert not list((tmp_path / "x").rglob("*.part"))
 
 
+def test_a_blob_without_end_is_cut_at_its_size(tmp_path):
+    given = []
+
+    def endless(_start):
+        while True:
+            given.append(1)
+            yield b"x" * 1000
+
+    with pytest.raises(KitError, match="longer than its 2500 bytes"):
+        Layout(tmp_path / "x").put(Descriptor("x", digest(b"a"), 2500), endless)
+    assert len(given) == 3
+    assert [path for path in (tmp_path / "x").rglob("*") if path.is_file()] == []
+
+
 @pytest.mark.parametrize("there", ["a folder with other things", "a file"])
 def test_what_is_no_layout_is_left_alone(tmp_path, there):
     (tmp_path / "mine").write_text("mine")
