@@ -33,14 +33,14 @@ FAMILIES = (
     Family(
         "Tensile, in rocBLAS and hipBLASLt",
         re.compile(rb"(?:^|/)(?:rocblas|hipblaslt)/library/(?:.*[/_-])?" + TARGET + rb"[^/]*\.(?:co|hsaco|dat)$"),
-        "rocBLAS, Programmers guide, 'Tensile' and 'ROCBLAS_TENSILE_LIBPATH'; Tensile, TensileCreateLibrary: "
-        "TensileLibrary_..._gfx90a.co, Kernels.so-000-gfx90a-xnack+.hsaco, TensileLibrary_lazy_gfx942.dat",
+        "file names in ROCm/legacy-rocm-build issue 6120 and ROCm/rocBLAS issue 1277, read 2026-12-01: "
+        "Kernels.so-000-gfx906-xnack-.hsaco, TensileLibrary_lazy_gfx1030.dat, TensileLibrary_..._fallback_gfx1030.hsaco",
     ),
     Family(
         "MIOpen's databases",
         re.compile(rb"(?:^|/)miopen/db/" + TARGET + rb"[^/]*\.(?:kdb|db\.txt|fdb\.txt|model|db)$"),
-        "MIOpen, 'Kernel cache' and 'Find and immediate mode': gfx90a68.kdb, gfx906_60.HIP.fdb.txt; the number behind "
-        "the target is that of its compute units",
+        "file list of Ubuntu's libmiopen-tests-data, read 2026-12-01: gfx906_60.HIP.fdb.txt, gfx90878.db.txt, "
+        "gfx90a68.HIP.fdb.txt, gfx908.tn.model; the number behind the target is that of its compute units",
     ),
     Family(
         "AOTriton's images",
