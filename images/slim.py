@@ -34,7 +34,7 @@ FAMILIES = (
         "Tensile, in rocBLAS and hipBLASLt",
         re.compile(rb"(?:^|/)(?:rocblas|hipblaslt)/library/(?:.*[/_-])?" + TARGET + rb"[^/]*\.(?:co|hsaco|dat)$"),
         "file names in ROCm/legacy-rocm-build issue 6120 and ROCm/rocBLAS issue 1277, read 2026-12-01: "
-        "Kernels.so-000-gfx906-xnack-.hsaco, TensileLibrary_lazy_gfx1030.dat, TensileLibrary_..._fallback_gfx1030.hsaco",
+        "Kernels.so-000-gfx906-xnack-.hsaco, TensileLibrary_lazy_gfx1030.dat, TensileLibrary_Type_..._gfx1030.hsaco",
     ),
     Family(
         "MIOpen's databases",
