@@ -47,6 +47,8 @@ def built_again(evidence: Evidence | None, rebuild: Rebuild | None, ledger: Ledg
         ledger.skip(what, "L0 does not hold")
     elif evidence.image is None or evidence.lock is None:
         ledger.skip(what, "measured on a host: there is no image")
+    elif _exists(evidence.lock) and evidence.lock["base"]["digest_kind"] == "config":
+        ledger.skip(what, "it existed before its lock, which knows it by its own id: nothing builds it")
     elif rebuild is None:
         ledger.skip(what, "--rebuild builds it from its lock and compares")
     else:
@@ -63,9 +65,15 @@ def built_again(evidence: Evidence | None, rebuild: Rebuild | None, ledger: Ledg
         if built["diff_ids"] != recorded["diff_ids"]:
             ledger.contradict("rebuilt image: layers", *_layers(built["diff_ids"], recorded["diff_ids"]))
         if not ledger.contradicted:
-            ledger.confirmed.append(f"the image was built again, bit for bit: {built['image_id']}")
+            how = "is a published one, had again by its digest" if _exists(evidence.lock) else "was built again"
+            ledger.confirmed.append(f"the image {how}, bit for bit: {built['image_id']}")
         return "CONTRADICTED" if ledger.contradicted else "CONFIRMED"
     return "NOT_CHECKED"
+
+
+def _exists(lock: dict[str, Any]) -> bool:
+    """Say whether the image is the lock's base, to which nothing is added."""
+    return bool(lock["base"] and not (lock["debs"] or lock["wheels"] or lock["environment"]))
 
 
 def _layers(built: list[str], recorded: list[str]) -> tuple[str, str]:

@@ -68,7 +68,10 @@ def there(lock: Lock, engine: Engine, out: Path, *, pins: Path = PINS) -> dict[s
 
 def origin(image: dict[str, Any], pins: Path = PINS) -> str:
     """Say where an image comes from: a build here, whenever that was, or the engine, which somebody else gave it."""
-    return "as committed with the kit, not built here" if as_committed(image, pins) else f"built {image['built_at']}"
+    if as_committed(image, pins):
+        return "as committed with the kit, not built here"
+    itself = image["base"] and image["base"]["config_digest"] == image["image_id"]
+    return f"{'its base itself, found' if itself else 'built'} {image['built_at']}"
 
 
 def as_committed(image: dict[str, Any], pins: Path = PINS) -> bool:

@@ -7,10 +7,12 @@ import os
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
-from bundle import archive, console, layout, seal, streams, verify, views
+from bundle import archive, console, image, layout, seal, streams, verify, views
+from bundle.ledger import Ledger
 from schema import canon, documents
 from schema.errors import KitError
 from tests.bundle import fakes_bundle as fakes
@@ -443,6 +445,35 @@ def test_a_host_run_has_no_image_to_build(on_host):
     verdict = verify.judge(on_host, rebuild=lambda _: fakes.IMAGE)
 
     assert {"what": "L1: the image", "reason": "measured on a host: there is no image"} in verdict["not_checked"]
+
+
+ALONE = fakes.LOCK | {"debs": [], "wheels": [], "environment": {}}
+
+
+@pytest.mark.parametrize(
+    ("lock", "said"),
+    [
+        pytest.param(fakes.LOCK | {"base": None}, "the image was built again", id="of packages alone"),
+        pytest.param(
+            ALONE | {"base": {"digest_kind": "index"}}, "is a published one, had again by its digest", id="a base"
+        ),
+        pytest.param(
+            ALONE | {"base": {"digest_kind": "index"}, "environment": {"A": "1"}},
+            "was built again",
+            id="variables on a base",
+        ),
+        pytest.param(ALONE | {"base": {"digest_kind": "config"}}, "", id="an image known by its id"),
+    ],
+)
+def test_what_was_built_is_not_said_of_what_was_found(lock, said):
+    ledger = Ledger()
+    evidence = SimpleNamespace(lock=lock, image=fakes.IMAGE)
+
+    level = image.built_again(evidence, lambda _: fakes.IMAGE, ledger)
+
+    assert level == ("CONFIRMED" if said else "NOT_CHECKED")
+    assert [said in line for line in ledger.confirmed] == [True] * bool(said)
+    assert bool(ledger.not_checked) == (not said)
 
 
 def no_engine(_):

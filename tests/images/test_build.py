@@ -827,6 +827,8 @@ def test_where_an_image_comes_from_is_said(committed, store, out, tmp_path):
     assert record.origin(found, tmp_path / "pins") == "as committed with the kit, not built here"
     assert record.origin(made, tmp_path / "pins") == f"built {made['built_at']}"
     assert record.origin(found, tmp_path / "none") == "built 2026-01-01T00:00:00Z"
+    itself = found | {"base": {"config_digest": found["image_id"]}}
+    assert record.origin(itself, tmp_path / "none") == "its base itself, found 2026-01-01T00:00:00Z"
 
 
 def test_a_name_and_an_id_of_this_engine_are_the_record_s(committed, out, tmp_path):
