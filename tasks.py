@@ -95,7 +95,7 @@ def lock(
     Options:
         pin: name or file of a pin
         from_image: in place of a pin, an image that exists: lock it by digest, with what is in it
-        out: folder for the lock; default: beside the pins
+        out: folder for the lock; default: beside its pin, and of an image pins/
         check: change nothing; ask what is gone, changed, moved on or superseded of the lock that --lock names
         json: with --check, print one JSON document
     """
@@ -131,7 +131,7 @@ def lock(
         names = sorted(path.name.removesuffix(".pin.yaml") for path in PINS.glob("*.pin.yaml"))
         hint = f"{meant(pin, names)}./kit lock --pin NAME, with a file or one of: {', '.join(names)}"
         raise KitError(f"there is no pin {pin!r}", hint)
-    print(resolve(path, Path(out) if out else PINS))
+    print(resolve(path, Path(out) if out else path.parent))
 
 
 @command

@@ -153,7 +153,7 @@ class KitProgram(Program):
         named = re.findall(r"'([^']+)'", message)
         if "No idea" in message and named:
             flags = {flag for context in contexts.values() for flag in context.flags}
-            known = flags if named[0].startswith("-") else contexts
+            known = (flags if named[0].startswith("-") else set(contexts)) - {named[0]}  # another command's, perhaps
             if near := difflib.get_close_matches(named[0], sorted(known), n=1, cutoff=0.7):
                 return f"did you mean {near[0]}?"
         elif named and named[0] in contexts:

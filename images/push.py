@@ -20,7 +20,7 @@ from images.base import as_oci
 from images.canonical import CONFIG, LAYER, manifest_of
 from pins import registry
 from pins.progress import Progress
-from pins.references import parse
+from pins.references import HUB, parse
 from pins.registry_documents import OCI_MANIFEST, Descriptor, digest
 from pins.registry_layout import Layout
 from pins.registry_places import Origin
@@ -97,6 +97,8 @@ def _target(where: str, name: str) -> tuple[str, Repository | Layout]:
             raise KitError(f"{where} names no folder", "write oci:DIR")
         return name, Layout(Path(path))
     reference = parse(where)
+    if reference.registry == HUB and not where.startswith(f"{HUB}/"):
+        raise KitError(f"{where} names no registry", f"write HOST/REPOSITORY:TAG; for Docker Hub {HUB}/NAME/REPOSITORY")
     if reference.digest:
         raise KitError(f"{where} names a digest, which follows from the image", "name a tag, or none")
     tag = reference.tag or name

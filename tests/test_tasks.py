@@ -94,6 +94,7 @@ def test_help_is_help_and_nothing_is_done(name, flag, tmp_path):
     [
         (["benchmrk"], "did you mean benchmark?"),
         (["build", "--chanel", "amd"], "did you mean --channel?"),
+        (["push", "x", "--dry-run"], "./kit --list shows the commands"),  # build has it
         (["verify"], "./kit verify PATH [options]"),
         (["card", "README.md"], "./kit card CARD BUNDLE [options]"),
         (["xyz"], "./kit --list shows the commands"),

@@ -293,3 +293,11 @@ def test_an_engine_pulls_by_the_recorded_digest_what_was_pushed(engine, busybox,
         assert pulled["diff_ids"] == identity.diff_ids
     finally:
         engine.remove(done.pull, force=True)
+
+
+@pytest.mark.parametrize("where", ["127.0.0.1:5990", "user4-app:1", "some/image"])
+def test_without_a_host_nothing_goes_to_docker_hub(tmp_path, where):
+    record, engine, _ = world()
+
+    with pytest.raises(KitError, match="names no registry"):
+        pushed(tmp_path, record, engine, where)
