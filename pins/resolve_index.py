@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from html.parser import HTMLParser
+from http.client import HTTPException
 from urllib.parse import unquote, urldefrag, urlsplit
 
 from pins.web import Client, LaterError, RefusedError
@@ -27,11 +28,17 @@ class File:
 
 
 def files(page: str, timeout_s: float = 30) -> list[File] | None:
-    """Return the files that a page of an index (PEP 503) links; None where nobody answers. KitError for a refusal."""
+    """Return the files that a page of an index (PEP 503) links; KitError for a refusal.
+
+    None where nobody answers, and where the page is cut off: what it does not name might be in its rest.
+    """
     client = Client(timeout_s)
     try:
-        text = client.get(page).response.read(MAX_PAGE_BYTES).decode("utf-8", "replace")
-    except (LaterError, OSError):
+        response = client.get(page).response
+        text = response.read(MAX_PAGE_BYTES).decode("utf-8", "replace")
+        if response.length or len(text) >= MAX_PAGE_BYTES:
+            return None
+    except (LaterError, OSError, HTTPException):
         return None
     except RefusedError as error:
         raise KitError(f"the index refuses {page}: {error}", ELSEWHERE) from error

@@ -1,8 +1,12 @@
 """What an index offers is held against what a pin says of it, before anything is built."""
 
+from http.client import IncompleteRead
+from types import SimpleNamespace
+
 import pytest
 
 from pins.resolve_index import File, confirmed, files
+from pins.web import Client
 from schema.errors import KitError
 
 NAME = "torch-2.9.0+rocm6.3-cp313-cp313-manylinux_2_28_x86_64.whl"
@@ -62,6 +66,24 @@ def test_an_index_that_tells_no_hash_changes_nothing(page, sha256):
     wheel = WHEEL | {"sha256": sha256}
 
     assert confirmed(wheel, page(link(sha256=None))) == wheel
+
+
+def test_a_page_that_is_cut_off_says_nothing_of_what_it_does_not_name(page, archive):
+    address = page(*(link(f"torch-{number}.0-py3-none-any.whl") for number in range(400)), link())
+    archive.faults["torch/"] = ["cut"]
+
+    assert files(address) is None
+    assert confirmed(WHEEL, address)["sha256"] == OWN, "the whole page has it"
+
+
+def test_a_page_in_pieces_that_is_cut_off_says_nothing(page, monkeypatch):
+    def cut(_client, _url, _start=0):
+        response = SimpleNamespace(length=None, read=lambda _: (_ for _ in ()).throw(IncompleteRead(b"<a")))
+        return SimpleNamespace(response=response)
+
+    monkeypatch.setattr(Client, "get", cut)
+
+    assert files(page(link())) is None
 
 
 def test_an_index_that_does_not_answer_changes_nothing():
