@@ -154,9 +154,13 @@ def judge_age(lock: Lock, locks: Sequence[Lock]) -> dict[str, Any]:
 
 
 def _there(name: Reference, client: Client) -> tuple[bool | None, str]:
-    """Say whether a registry has a digest: None, with the reason, where it cannot be asked."""
+    """Say whether a registry has an image by digest: None, with the reason, where it cannot be asked.
+
+    An index without its manifest for linux/amd64 is no image that can be pulled.
+    """
     try:
-        registry.present(name, client)
+        for digest in registry.leads_to(name, client):
+            registry.present(name.at(digest), client)
     except KitError as error:
         gone = isinstance(error, RegistryError) and error.status == 404
         return False if gone else None, error.message

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pins import drift, reach, registry_client
+from pins import drift, reach, registry, registry_client
 from pins.lock import from_document
 from pins.sources import Sources
 from pins.store import Store
@@ -228,6 +228,24 @@ def test_a_digest_that_is_gone_fails_says_where_a_copy_could_be_and_never_takes_
     assert "docker save" in found["base.digest"]["remedy"]
     assert digest(new.manifest) not in str(found["base.digest"]), "the tag is no copy"
     assert exit_code([*statuses(found).values()]) == 1
+
+
+@pytest.mark.parametrize("remembered", [False, True], ids=["never seen", "in the store"])
+def test_an_index_whose_manifest_is_gone_cannot_be_pulled(debian, tmp_path, remembered):
+    image = Image()
+    above = index(image.entry())
+    debian.put(image, tag="")
+    debian.put_manifest(above, "some/image", "rocm7")
+    base = on(entry(f"{debian.host}/some/image", "rocm7", above))
+    if remembered:
+        registry.image(f"{debian.host}/some/image@{digest(above)}", store=Store())
+    assert statuses(check(base, Sources(tmp_path)))["base.digest"] == "pass"
+
+    debian.request("DELETE", f"/v2/some/image/manifests/{digest(image.manifest)}")
+
+    found = check(base, Sources(tmp_path))["base.digest"]
+    assert found["status"] == "fail"
+    assert digest(image.manifest) in found["reason"]
 
 
 def test_a_digest_that_is_gone_and_mirrored_is_a_warning(debian, registry_program, tmp_path, monkeypatch):
