@@ -9,6 +9,7 @@ from images import record
 from images.room import needs
 from pins.paths import free_bytes, there
 from pins.progress import amount
+from pins.sources import inputs as required
 from pins.store import Store
 from schema.errors import KitError
 
@@ -23,7 +24,9 @@ def plan(
     """Return lock, inputs, sizes in bytes and steps as one JSON document.
 
     `engine`, or what looking for one gave, is asked whether it has the image (`image`, its id, else null).
+    KitError for a lock that is not resolved, which `build` refuses.
     """
+    required(lock)
     store, out = store or Store(), out or Path()
     needed = needs(lock)
     known = None if engine is None or isinstance(engine, KitError) else record.there(lock, engine, out)

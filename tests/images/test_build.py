@@ -387,7 +387,7 @@ def test_an_engine_that_made_something_else_of_the_archive_is_caught(store, out,
 def test_an_unresolved_hash_is_refused(store, out, tmp_path):
     lock = from_document(document(debs=[LOCK.debs[0] | {"sha256": None}]))
 
-    with pytest.raises(KitError, match="does not know the sha256 of base-files"):
+    with pytest.raises(KitError, match="has no sha256 for base-files"):
         builder.build(lock, engine_with(tmp_path), store, out=out, progress=False)
 
 
@@ -659,6 +659,11 @@ def test_dry_run_tells_inputs_sizes_and_steps(store, out):
     assert "1 files" in builder.describe(plan)
     assert f"pull rocm/pytorch@{DIGEST}" in builder.describe(builder.plan(on_base(), store, out))
     assert not out.exists()
+
+
+def test_dry_run_refuses_what_build_refuses(tmp_path):
+    with pytest.raises(KitError, match="has no sha256 for pytorch_triton_rocm"):
+        builder.plan(load(PINS / "wheel-rocm6.4-torch2.9.lock.yaml"), Store(tmp_path))
 
 
 def test_dry_run_says_how_many_files_have_no_known_size(tmp_path):
