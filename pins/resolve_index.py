@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from html.parser import HTMLParser
-from http.client import HTTPException
 from urllib.parse import unquote, urldefrag, urlsplit
 
 from pins.web import Client, LaterError, RefusedError
@@ -34,11 +33,8 @@ def files(page: str, timeout_s: float = 30) -> list[File] | None:
     """
     client = Client(timeout_s)
     try:
-        response = client.get(page).response
-        text = response.read(MAX_PAGE_BYTES).decode("utf-8", "replace")
-        if response.length or len(text) >= MAX_PAGE_BYTES:
-            return None
-    except (LaterError, OSError, HTTPException):
+        text = client.page(page, MAX_PAGE_BYTES).decode("utf-8", "replace")
+    except LaterError:
         return None
     except RefusedError as error:
         raise KitError(f"the index refuses {page}: {error}", ELSEWHERE) from error

@@ -77,6 +77,17 @@ class Client:
             raise RefusedError(f"an address cannot be read: {error}") from error
         raise RefusedError(f"more than {MAX_REDIRECTS} redirects")
 
+    def page(self, url: str, most: int) -> bytes:
+        """Return all of a page, of fewer than `most` bytes. What `get` raises; LaterError where it is cut off."""
+        response = self.get(url).response
+        try:
+            data = response.read(most)
+        except (OSError, http.client.HTTPException) as error:
+            raise LaterError("the page is cut off") from error
+        if response.length or len(data) >= most:
+            raise LaterError("the page is cut off, or too long")
+        return data
+
     def forget(self) -> None:
         """Close this thread's connections: an answer was left unread."""
         for connection in self._connections().values():
