@@ -16,6 +16,7 @@ from pathlib import Path
 
 from commands.chosen import HOST, OUT, ROOT, Which, choose, or_error
 from commands.files import alone_in, write
+from commands.findings import told
 from commands.image import (
     buildable,
     engine_door,
@@ -42,22 +43,14 @@ def doctor(which: Which, runtime: str = "container", json: bool = False) -> None
     Options:
         runtime: the engine to look at: container (any), docker or podman
     """
-    from bundle.console import Console
     from images.doctor import look
     from pins.choice import find
     from pins.host import look as look_at_host
-    from schema.records import exit_code
 
     findings = look(
         or_error(lambda: engine_door(runtime)), or_error(lambda: find(look_at_host(), **which._asdict())), outputs=OUT
     )
-    if json:
-        show(findings)
-    else:
-        shown = Console(print, colour=sys.stdout.isatty())
-        for finding in findings:
-            shown.finding(finding)
-    leave(exit_code(statuses(findings)))
+    told(findings, findings, json=json)
 
 
 @command
@@ -100,18 +93,10 @@ def lock(
         json: with --check, print one JSON document
     """
     if check:
-        from bundle.console import Console
         from commands.drift import drift
-        from schema.records import exit_code
 
         answer = drift(choose(which).lock)
-        if json:
-            show(answer)
-        else:
-            shown = Console(print, colour=sys.stdout.isatty())
-            for finding in answer["findings"]:
-                shown.finding(finding)
-        leave(exit_code(statuses(answer["findings"])))
+        told(answer, answer["findings"], json=json)
         return
     if any(which) or json:
         raise KitError("--lock, --rocm, --channel and --json go with --check", "./kit lock --pin NAME makes a lock")
@@ -142,20 +127,13 @@ def inspect(image: str, lock: str = "", json: bool = False) -> None:
         image: name, tag, digest or id
         lock: name or file of a lock to hold its packages and versions against, both ways
     """
-    from bundle.console import Console
     from commands.inspect import inspect as look
     from commands.inspect import lines
-    from schema.records import exit_code
 
     answer = look(image, choose(Which(lock=lock)).lock if lock else None)
-    if json:
-        show(answer)
-    else:
+    if not json:
         print(lines(answer))
-        shown = Console(print, colour=sys.stdout.isatty())
-        for finding in answer["findings"]:
-            shown.finding(finding)
-    leave(exit_code(statuses(answer["findings"])))
+    told(answer, answer["findings"], json=json)
 
 
 @command

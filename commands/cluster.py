@@ -12,12 +12,10 @@ from commands.runs import RECORDS, own, packed
 from schema.errors import KitError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from images.device import Device
 
 #: Said wherever the line is: what stands behind it.
-TRIED = "tried with Apptainer 1.4.5 of Debian as an ordinary user, on CPUs; not on an AMD GPU"
+TRIED = "tried with Apptainer 1.4.5 of Debian as an ordinary user, on CPUs, from a layout; not on an AMD GPU"
 
 
 def apptainer(module: str, argv: list[str], which: Which, device: Device, case: str = "") -> str:
@@ -39,13 +37,23 @@ def apptainer(module: str, argv: list[str], which: Which, device: Device, case: 
     line = apptainer_line(
         backend, sif, ["python3", "-m", module, *argv, *own(case)], device, cargo=cargo, records=records
     )
-    _explain(chosen, sif)
+    _explain(chosen, shlex.quote(which.lock or chosen.lock.name), shlex.quote(str(sif)))
     return line
 
 
-def _explain(chosen: Chosen, sif: Path) -> None:
-    name, layout = chosen.lock.name, shlex.quote(f"oci:{chosen.out / 'oci'}")
-    say(f"once, where an engine is: ./kit push {layout} --lock {name}")
-    say(f"once, where Apptainer is: apptainer build {shlex.quote(str(sif))} {layout}")
+def _explain(chosen: Chosen, lock: str, sif: str) -> None:
+    base = chosen.lock.base
+    if base and not chosen.lock.adds:  # nothing of it is ours to push: it comes from where it is published
+        if base["digest_kind"] == "config":
+            archive = shlex.quote(str(chosen.out / "image.tar"))
+            say(f"once, where an engine is: docker save {base['digest']} --output {archive}")
+            say(f"once, where Apptainer is: apptainer build {sif} docker-archive:{archive}")
+        else:
+            published = f"docker://{base['repo']}@{base['digest']}"
+            say(f"once, where Apptainer and a network are: apptainer build {sif} {published}")
+    else:
+        layout = shlex.quote(f"oci:{chosen.out / 'oci'}")
+        say(f"once, where an engine is: ./kit push {layout} --lock {lock}")
+        say(f"once, where Apptainer is: apptainer build {sif} {layout}")
     say(f"on a compute node, which reads {chosen.out}: the line below ({TRIED})")
-    say(f"afterwards, anywhere: ./kit bundle --lock {name} --report report.jsonl --results results.jsonl")
+    say(f"afterwards, anywhere: ./kit bundle --lock {lock} --report report.jsonl --results results.jsonl")

@@ -63,7 +63,7 @@ class Job:
     @property
     def builds(self) -> bool:
         """Say whether anything is built at all: a base to which nothing is added is the image itself."""
-        return bool(not self.lock.base or self.lock.debs or self.lock.wheels or self.lock.document["environment"])
+        return not self.lock.base or self.lock.adds
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ def steps(lock: Lock) -> list[str]:
     if lock.base:
         had = "find in the engine" if lock.base["digest_kind"] == "config" else "pull"
         pull = f"{had} {lock.base['repo']}@{lock.base['digest']}"
-        if not (inputs or lock.document["environment"]):
+        if not lock.adds:
             return [pull, "record its identity; nothing is added to it"]
         look = "look into it: its Python, PyTorch and ROCm must be the lock's"
         take = ["take out what changed as one layer; the base is neither read nor sent"] if added else []

@@ -73,6 +73,11 @@ class Lock:
         return base
 
     @property
+    def adds(self) -> bool:
+        """Say whether the lock puts anything on its base; the image is the base itself where it does not."""
+        return bool(self.debs or self.wheels or self.document["environment"])
+
+    @property
     def gfx(self) -> tuple[str, ...]:
         """AMD targets that the GPU binaries serve; empty for a CPU build of PyTorch."""
         return tuple(self.document["gfx"])

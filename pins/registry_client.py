@@ -77,7 +77,7 @@ class Client:
         `path` is below /v2/, or an address that the registry gave. `what` completes "cannot ...". Close the answer.
         `tries`: how often, while it answers 429 and 5xx; once for what must not be done twice.
         """
-        asked = _Question(method, self._joined(self.root, path, what), what, dict(headers or {}), data)
+        asked = _Question(method, self.joined(self.root, path, what), what, dict(headers or {}), data)
         response = self._again(asked, tries)
         if response.status_code == 401:
             challenge = response.headers.get("WWW-Authenticate", "")
@@ -158,14 +158,14 @@ class Client:
             if response.status_code not in REDIRECTS or "Location" not in response.headers:
                 return response
             response.close()
-            url = self._joined(url, response.headers["Location"], asked.what)
+            url = self.joined(url, response.headers["Location"], asked.what)
         raise RegistryError(
             f"cannot {asked.what}: {self.registry} redirects more than {MAX_REDIRECTS} times, lastly to "
             f"{without_login(url)[:200]}",
             NO_REGISTRY,
         )
 
-    def _joined(self, url: str, location: str, what: str) -> str:
+    def joined(self, url: str, location: str, what: str) -> str:
         """Return where a registry's address leads, seen from another; RegistryError when it is none."""
         try:
             return urlsplit(urljoin(url, location)).geturl()

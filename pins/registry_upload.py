@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 from typing import TYPE_CHECKING, Any, final
-from urllib.parse import urlencode, urljoin
+from urllib.parse import urlencode
 
 from pins import registry_client
 from pins.registry import MAX_MANIFEST_BYTES, SPOILT
@@ -152,7 +152,7 @@ class Repository:
         location = answer.headers.get("Location", default)
         if not location:
             raise RegistryError(f"cannot {what}: the registry does not say where to", "check that it is a registry")
-        return str(urljoin(answer.url, location))
+        return self.client.joined(answer.url, location, what)
 
 
 def of_bytes(data: bytes) -> Source:

@@ -15,6 +15,7 @@ from pins import registry_auth, registry_client
 from pins.references import parse
 from pins.registry import image, present
 from pins.registry_client import Client
+from pins.registry_upload import Repository
 from pins.store import Store
 from schema.errors import KitError
 from tests.pins.fakes_registry import DOCKER, Debian, Image, attestation, cut, digest, endless, index, packed, send
@@ -369,6 +370,16 @@ def test_the_login_goes_to_the_registry_alone(registry, location, login):
     asked.ask("PUT", location, what="write")
 
     assert (redirected.sent[1][1] is not None) == (asked.sent[0][1] is not None) == login
+
+
+@pytest.mark.parametrize("location", ["http://[x", "https://[::1", "//[/"])
+def test_an_address_for_an_upload_that_is_none_is_said(location):
+    target = Repository(parse("registry.example/some/image:1"))
+    answer = requests.Response()
+    answer.headers["Location"], answer.url = location, "https://registry.example/v2/"
+
+    with pytest.raises(KitError, match="which is no address"):
+        target._place(answer, "send a blob")
 
 
 @pytest.mark.parametrize("location", ["http://[x", "https://[::1", "//[/"])
