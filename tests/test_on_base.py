@@ -305,6 +305,8 @@ def test_wheels_lie_beside_the_python_of_the_base_twice_the_same(ground):
         name for name in layer if name.endswith("direct_url.json") or name.startswith(("kit-build", "root", "tmp"))
     ]
     assert [name for name in layer if "kitted" in name and name.endswith(".pyc")]
+    dists = {name.split("/")[5] for name in layer if name.startswith("opt/venv/lib/") and ".dist-info" in name}
+    assert dists == {"kit_ted-1.0+local.dist-info"}, "pip installed it, and no lock names pip"
     flags = ground.inside(
         made, "head -c 8 /opt/venv/lib/python3*/site-packages/kitted/__pycache__/__init__*.pyc | od -An -tx1"
     )
